@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "fuse/logged_root.h"
 #include "fuse/mounted_root.h"
 
 namespace iotune::fuse {
@@ -26,11 +27,13 @@ ReadAheadCache* read_ahead_cache() {
 }
 
 struct OpenFile {
-  int fd;
+  int fd;            // of a file that is kept as logs: of its handle
   std::string path;  // when it was opened: it may be renamed or removed meanwhile
   int opener;        // the process
   ReadAheadCache::File* ahead = nullptr;  // nullptr: it is no file that could be read ahead
   std::optional<ReadStream> stream{};     // none where it cannot be read
+  std::shared_ptr<LoggedFile> logged{};   // nullptr: it is no such file
+  bool appends = false;                   // of a logged one
 };
 
 OpenFile& file_of(const fuse_file_info* info) {
@@ -57,9 +60,31 @@ int opened(const Request& request, int fd, const char* path, fuse_file_info* inf
   return 0;
 }
 
+// The kernel knows the size as it last heard of it, and would place what is appended there. Other
+// processes append beside the mount: the file itself knows better, and the pages in the kernel's
+// cache would not lie where the bytes are.
+int open_kept_as_logs(const Request& request, const std::string& real, const char* path,
+                      fuse_file_info* info) {
+  std::shared_ptr<LoggedFile> logged;
+  int wrong = open_logged(real, logged);
+  if (wrong == 0 && (info->flags & O_TRUNC) != 0) wrong = logged->truncate(0);
+  const int fd = wrong == 0 ? open_handle(real, info->flags) : -1;
+  if (wrong == 0 && fd < 0) wrong = -errno;
+  request.answer_metadata();
+  if (wrong != 0) return wrong;
+  std::unique_ptr<OpenFile> file(new OpenFile{fd, path, fuse_get_context()->pid});
+  file->logged = std::move(logged);
+  file->appends = (info->flags & O_APPEND) != 0;
+  info->fh = reinterpret_cast<std::uint64_t>(file.release());
+  info->direct_io = mounted_root().options.direct || (info->flags & O_APPEND) != 0;
+  request.record(AccessKind::kOpen, path, 0, 0, 0);
+  return 0;
+}
+
 int do_open(const char* path, fuse_file_info* info) {
   const Request request;
   const std::string real = mounted_root().real_path(path);
+  if (is_logged(real)) return open_kept_as_logs(request, real, path, info);
   std::optional<Change> truncated;
   if ((info->flags & O_TRUNC) != 0) truncated.emplace(read_ahead_cache(), real.c_str());
   // The kernel places what is appended.
@@ -69,6 +94,17 @@ int do_open(const char* path, fuse_file_info* info) {
 int do_create(const char* path, mode_t mode, fuse_file_info* info) {
   const Request request;
   const std::string real = mounted_root().real_path(path);
+  if (mounted_root().options.logstore) {
+    const int made = make_logged(real, mode);
+    const bool is_there = made == -EEXIST && (info->flags & O_EXCL) == 0;
+    if (made == 0 || (is_there && is_logged(real))) {
+      return open_kept_as_logs(request, real, path, info);
+    }
+    if (!is_there) {
+      request.answer_metadata();
+      return made;
+    }
+  }
   std::optional<Change> truncated;
   if ((info->flags & O_TRUNC) != 0) truncated.emplace(read_ahead_cache(), real.c_str());
   const int fd = ::open(real.c_str(), info->flags & ~O_APPEND, mode);
@@ -85,6 +121,19 @@ int do_read(const char* /*path*/, char* buffer, std::size_t size, off_t offset,
             fuse_file_info* info) {
   const Request request;
   OpenFile& file = file_of(info);
+  if (file.logged != nullptr) {
+    std::int64_t read = file.logged->read(offset, buffer, size);
+    // For the kernel fewer bytes are the end of the file. Bytes that are missing are not: it asks
+    // again, page by page.
+    if (read >= 0 && read < static_cast<std::int64_t>(size) && info->direct_io == 0) {
+      char next = 0;
+      const std::int64_t more = file.logged->read(offset + read, &next, 1);
+      if (more != 0) read = more < 0 ? more : -EIO;
+    }
+    request.answer_transfer(read < 0 ? 0 : static_cast<std::uint64_t>(read));
+    if (read >= 0) request.record(AccessKind::kRead, file.path, offset, read, file.opener);
+    return static_cast<int>(read);
+  }
   ssize_t bytes = file.stream ? file.stream->take(buffer, size, offset) : -1;
   if (bytes < 0) {
     bytes = pread(file.fd, buffer, size, offset);
@@ -101,6 +150,14 @@ int do_write(const char* /*path*/, const char* buffer, std::size_t size, off_t o
              fuse_file_info* info) {
   const Request request;
   const OpenFile& file = file_of(info);
+  if (file.logged != nullptr) {
+    std::int64_t place = offset;
+    const std::int64_t written = file.appends ? file.logged->append(buffer, size, place)
+                                              : file.logged->write(offset, buffer, size);
+    request.answer_transfer(written < 0 ? 0 : static_cast<std::uint64_t>(written));
+    if (written >= 0) request.record(AccessKind::kWrite, file.path, place, written, file.opener);
+    return static_cast<int>(written);
+  }
   Change change(read_ahead_cache(), file.ahead);
   change.only(offset, size);
   const ssize_t bytes = pwrite(file.fd, buffer, size, offset);
@@ -114,6 +171,9 @@ int do_write(const char* /*path*/, const char* buffer, std::size_t size, off_t o
 // One of possibly many closes of a file: errors that its storage kept back show here.
 int do_flush(const char* /*path*/, fuse_file_info* info) {
   const Request request;
+  if (LoggedFile* const logged = file_of(info).logged.get()) {
+    return answered(request, logged->flush());
+  }
   return answer(request, ::close(dup(file_of(info).fd)));
 }
 
@@ -131,19 +191,30 @@ int do_release(const char* /*path*/, fuse_file_info* info) {
 int do_fsync(const char* /*path*/, int data_only, fuse_file_info* info) {
   const Request request;
   const OpenFile& file = file_of(info);
-  const int result = answer(request, data_only != 0 ? fdatasync(file.fd) : fsync(file.fd));
+  const int result = file.logged != nullptr
+                         ? answered(request, file.logged->sync())
+                         : answer(request, data_only != 0 ? fdatasync(file.fd) : fsync(file.fd));
   if (result == 0) request.record(AccessKind::kSync, file.path, 0, 0, file.opener);
   return result;
 }
 
 int do_fallocate(const char* /*path*/, int mode, off_t offset, off_t length, fuse_file_info* info) {
   const Request request;
+  if (LoggedFile* const logged = file_of(info).logged.get()) {
+    return answered(request, allocate_logged(*logged, mode, offset, length));
+  }
   const Change change(read_ahead_cache(), file_of(info).ahead);
   return answer(request, ::fallocate(file_of(info).fd, mode, offset, length));
 }
 
 off_t do_lseek(const char* /*path*/, off_t offset, int whence, fuse_file_info* info) {
   const Request request;
+  if (LoggedFile* const logged = file_of(info).logged.get()) {
+    const std::int64_t found =
+        whence == SEEK_DATA ? logged->next_data(offset) : logged->next_hole(offset);
+    request.answer_metadata();
+    return found;
+  }
   const off_t at = ::lseek(file_of(info).fd, offset, whence);
   const int error = answer(request, at < 0 ? -1 : 0);
   return error != 0 ? error : at;
@@ -151,22 +222,40 @@ off_t do_lseek(const char* /*path*/, off_t offset, int whence, fuse_file_info* i
 
 int do_flock(const char* /*path*/, fuse_file_info* info, int operation) {
   const Request request;
-  return answer(request, ::flock(file_of(info).fd, operation));
+  const OpenFile& file = file_of(info);
+  const int result = answer(request, ::flock(file.fd, operation));
+  // Who has got a lock sees what was written under it.
+  if (result == 0 && file.logged != nullptr) {
+    return operation == LOCK_UN ? file.logged->flush() : file.logged->refresh();
+  }
+  return result;
 }
 
 int do_getattr(const char* path, struct stat* to, fuse_file_info* info) {
   const Request request;
-  return answer(request, info != nullptr ? fstat(file_of(info).fd, to)
-                                         : lstat(mounted_root().real_path(path).c_str(), to));
+  if (info == nullptr) return answered(request, status_of(mounted_root().real_path(path), *to));
+  if (LoggedFile* const logged = file_of(info).logged.get()) {
+    logged->refresh();
+    return answered(request, logged->status(*to));
+  }
+  return answer(request, fstat(file_of(info).fd, to));
 }
 
 int do_truncate(const char* path, off_t size, fuse_file_info* info) {
   const Request request;
   if (info != nullptr) {
+    if (LoggedFile* const logged = file_of(info).logged.get()) {
+      return answered(request, logged->truncate(size));
+    }
     const Change change(read_ahead_cache(), file_of(info).ahead);
     return answer(request, ftruncate(file_of(info).fd, size));
   }
   const std::string real = mounted_root().real_path(path);
+  if (is_logged(real)) {
+    std::shared_ptr<LoggedFile> logged;
+    const int wrong = open_logged(real, logged);
+    return answered(request, wrong != 0 ? wrong : logged->truncate(size));
+  }
   const Change before(read_ahead_cache(), real.c_str());
   const int result = answer(request, ::truncate(real.c_str(), size));
   // The name may have become another file's meanwhile.
@@ -176,10 +265,16 @@ int do_truncate(const char* path, off_t size, fuse_file_info* info) {
 
 int do_utimens(const char* path, const timespec times[2], fuse_file_info* info) {
   const Request request;
-  return answer(request, info != nullptr
-                             ? futimens(file_of(info).fd, times)
-                             : utimensat(AT_FDCWD, mounted_root().real_path(path).c_str(), times,
-                                         AT_SYMLINK_NOFOLLOW));
+  std::shared_ptr<LoggedFile> logged = info != nullptr ? file_of(info).logged : nullptr;
+  if (info == nullptr) {
+    const std::string real = mounted_root().real_path(path);
+    if (!is_logged(real)) {
+      return answer(request, utimensat(AT_FDCWD, real.c_str(), times, AT_SYMLINK_NOFOLLOW));
+    }
+    if (const int wrong = open_logged(real, logged); wrong != 0) return answered(request, wrong);
+  }
+  return logged != nullptr ? answered(request, logged->set_times(times))
+                           : answer(request, futimens(file_of(info).fd, times));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fuse/mounted_root.h"
+#include "logstore/store/logged_file.h"
 
 namespace {
 
@@ -40,6 +41,13 @@ void* start(fuse_conn_info* connection, fuse_config* config) {
   config->nullpath_ok = 1;
   // Cached pages stay where the file was not changed meanwhile: a storage behind a page cache.
   config->auto_cache = 1;
+  if (root.options.logstore) {
+    // Others write to these files beside the mount: sizes are asked for, and what an open finds in
+    // the cache is not trusted. Times change with the flush after a write, which changes no byte.
+    config->auto_cache = 0;
+    config->attr_timeout = 0;
+    connection->want &= ~unsigned{FUSE_CAP_AUTO_INVAL_DATA};
+  }
   connection->max_background = root.options.threads;
   connection->congestion_threshold = root.options.threads;
   return fuse_get_context()->private_data;
@@ -106,6 +114,10 @@ int main(int count, char** words) {
   umask(0);  // the kernel has applied the programs' own
   MountedRoot root(options);
   const bool served = serve(root);
+  if (root.options.logstore) {
+    iotune::logstore::LoggedFile::at_exit();
+    iotune::logstore::LoggedFile::close_idle();
+  }
   if (root.prefetching != nullptr) report(root.prefetching->cache);
   const bool written = root.recorder == nullptr || root.recorder->finish();
   return served && written ? 0 : 1;

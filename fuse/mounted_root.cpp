@@ -49,4 +49,9 @@ int answer(const Request& request, int result) {
   return error;
 }
 
+int answered(const Request& request, int result) {
+  request.answer_metadata();
+  return result;
+}
+
 }  // namespace iotune::fuse

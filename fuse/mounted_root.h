@@ -51,6 +51,9 @@ class Request {
 // `result` of a system call as an operation's: 0, or -errno.
 int answer(const Request& request, int result);
 
+// The same, of a call that says -errno itself.
+int answered(const Request& request, int result);
+
 void add_name_operations(fuse_operations& operations);
 void add_file_operations(fuse_operations& operations);
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <string>
 
+#include "fuse/logged_root.h"
 #include "fuse/mounted_root.h"
 
 namespace iotune::fuse {
@@ -41,6 +42,9 @@ int do_readlink(const char* path, char* to, std::size_t size) {
 int do_mknod(const char* path, mode_t mode, dev_t device) {
   const Request request;
   const std::string place = real(path);
+  if (mounted_root().options.logstore && S_ISREG(mode)) {
+    return answered(request, make_logged(place, mode));
+  }
   return made(request, ::mknod(place.c_str(), mode, device), place);
 }
 
@@ -58,7 +62,9 @@ int do_symlink(const char* target, const char* path) {
 
 int do_unlink(const char* path) {
   const Request request;
-  return answer(request, ::unlink(real(path).c_str()));
+  const std::string place = real(path);
+  if (is_logged(place)) return answered(request, logstore::remove_container(place));
+  return answer(request, ::unlink(place.c_str()));
 }
 
 int do_rmdir(const char* path) {
@@ -68,23 +74,41 @@ int do_rmdir(const char* path) {
 
 int do_rename(const char* from, const char* to, unsigned flags) {
   const Request request;
-  return answer(request,
-                renameat2(AT_FDCWD, real(from).c_str(), AT_FDCWD, real(to).c_str(), flags));
+  const std::string old = real(from);
+  const std::string fresh = real(to);
+  if (is_logged(old) || is_logged(fresh)) {
+    return answered(request, logstore::rename_container(old, fresh, flags));
+  }
+  return answer(request, renameat2(AT_FDCWD, old.c_str(), AT_FDCWD, fresh.c_str(), flags));
 }
 
 int do_link(const char* from, const char* to) {
   const Request request;
+  // A directory has one name.
+  if (is_logged(real(from))) return answered(request, -EPERM);
   return answer(request, ::link(real(from).c_str(), real(to).c_str()));
 }
 
 int do_chmod(const char* path, mode_t mode, fuse_file_info* /*info*/) {
   const Request request;
-  return answer(request, ::chmod(real(path).c_str(), mode));
+  const std::string place = real(path);
+  if (is_logged(place)) {
+    std::shared_ptr<LoggedFile> file;
+    const int wrong = open_logged(place, file);
+    return answered(request, wrong != 0 ? wrong : file->set_mode(mode));
+  }
+  return answer(request, ::chmod(place.c_str(), mode));
 }
 
 int do_chown(const char* path, uid_t owner, gid_t group, fuse_file_info* /*info*/) {
   const Request request;
-  return answer(request, ::lchown(real(path).c_str(), owner, group));
+  const std::string place = real(path);
+  if (is_logged(place)) {
+    std::shared_ptr<LoggedFile> file;
+    const int wrong = open_logged(place, file);
+    return answered(request, wrong != 0 ? wrong : file->set_owner(owner, group));
+  }
+  return answer(request, ::lchown(place.c_str(), owner, group));
 }
 
 int do_statfs(const char* path, struct statvfs* to) {
@@ -104,6 +128,17 @@ DIR* directory_of(const fuse_file_info& info) {
   return reinterpret_cast<DIR*>(info.fh);
 }
 
+// A directory that is a file of the mount.
+void show_as_file(DIR* directory, const char* name, struct stat& known) {
+  const int at = dirfd(directory);
+  if (!mounted_root().options.logstore || !logstore::is_container(at, name, false)) return;
+  struct stat handle {};
+  if (fstatat(at, (std::string(name) + "/handle").c_str(), &handle, AT_SYMLINK_NOFOLLOW) == 0) {
+    known.st_ino = handle.st_ino;
+  }
+  known.st_mode = S_IFREG;
+}
+
 int do_readdir(const char* /*path*/, void* buffer, fuse_fill_dir_t fill, off_t /*offset*/,
                fuse_file_info* info, fuse_readdir_flags /*flags*/) {
   const Request request;
@@ -115,6 +150,7 @@ int do_readdir(const char* /*path*/, void* buffer, fuse_fill_dir_t fill, off_t /
     struct stat known {};
     known.st_ino = entry->d_ino;
     known.st_mode = static_cast<mode_t>(entry->d_type) << 12U;
+    if (entry->d_type == DT_DIR) show_as_file(directory, entry->d_name, known);
     if (fill(buffer, entry->d_name, &known, 0, fuse_fill_dir_flags{}) != 0) return -ENOMEM;
   }
   return answer(request, errno != 0 ? -1 : 0);
@@ -128,7 +164,8 @@ int do_releasedir(const char* /*path*/, fuse_file_info* info) {
 int do_setxattr(const char* path, const char* name, const char* value, std::size_t size,
                 int flags) {
   const Request request;
-  return answer(request, ::lsetxattr(real(path).c_str(), name, value, size, flags));
+  return answer(request,
+                ::lsetxattr(attributes_path(real(path)).c_str(), name, value, size, flags));
 }
 
 int sized(const Request& request, ssize_t bytes) {
@@ -138,17 +175,17 @@ int sized(const Request& request, ssize_t bytes) {
 
 int do_getxattr(const char* path, const char* name, char* value, std::size_t size) {
   const Request request;
-  return sized(request, ::lgetxattr(real(path).c_str(), name, value, size));
+  return sized(request, ::lgetxattr(attributes_path(real(path)).c_str(), name, value, size));
 }
 
 int do_listxattr(const char* path, char* names, std::size_t size) {
   const Request request;
-  return sized(request, ::llistxattr(real(path).c_str(), names, size));
+  return sized(request, ::llistxattr(attributes_path(real(path)).c_str(), names, size));
 }
 
 int do_removexattr(const char* path, const char* name) {
   const Request request;
-  return answer(request, ::lremovexattr(real(path).c_str(), name));
+  return answer(request, ::lremovexattr(attributes_path(real(path)).c_str(), name));
 }
 
 }  // namespace

@@ -78,6 +78,8 @@ bool read_options(const std::vector<std::string>& arguments, Options& options) {
       good = read_number(name, value, options.prefetch_bytes);
     } else if (name == "--direct") {
       options.direct = true;
+    } else if (name == "--logstore") {
+      options.logstore = true;
     } else if (name == "--allow-other") {
       options.allow_other = true;
     } else {

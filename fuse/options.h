@@ -21,7 +21,8 @@ struct Options {
   std::uint64_t bytes_per_second = 0;     // over all requests; 0: as the root has it
   bool direct = false;                    // past the page cache: requests as the program makes them
   bool allow_other = false;
-  unsigned threads = 64;                                   // requests that are under way at once
+  bool logstore = false;  // containers are files, and new files are containers
+  unsigned threads = 64;  // requests that are under way at once
   const patterns::PredictorKind* predictor = nullptr;      // nullptr: nothing is read ahead
   std::uint64_t prefetch_bytes = std::uint64_t{64} << 20;  // of memory for what was read ahead
   unsigned prefetch_threads = 16;

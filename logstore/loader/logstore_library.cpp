@@ -112,7 +112,10 @@ void put_together(decltype(&iotune_logstore_install) install) noexcept {
   if (!install(&g_host, &g_hooks)) return;
   guard_opens();
   guard_transfers();
-  recorder::g_life_hooks.before_leaving = g_hooks.before_leaving;
+  recorder::LifeHooks& life = recorder::g_life_hooks;
+  life.before_meeting = g_hooks.before_meeting;
+  life.after_meeting = g_hooks.after_meeting;
+  life.before_leaving = g_hooks.before_leaving;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "logstore/preload/guarded.h"
 #include "logstore/preload/host.h"
-#include "logstore/preload/open_files.h"
+#include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/past_writes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/transfers.h"
@@ -20,12 +20,12 @@ namespace {
 
 off_t own_lseek(int fd, off_t offset, int whence) noexcept {
   return on_logged(
-      fd, [&](OpenFile& file) { return seek(fd, file, offset, whence); },
+      fd, [&](OpenDescription& file) { return seek(fd, file, offset, whence); },
       [&] { return real.lseek(fd, offset, whence); });
 }
 
 // Others' writes are seen from here on, as after a lock.
-std::int64_t synced(OpenFile& file) noexcept {
+std::int64_t synced(OpenDescription& file) noexcept {
   const int wrong = file.file->sync();
   return wrong != 0 ? wrong : file.file->refresh();
 }
@@ -37,14 +37,14 @@ int own_fdatasync(int fd) noexcept {
 }
 int own_sync_file_range(int fd, off_t offset, off_t size, unsigned flags) noexcept {
   return on_logged(
-      fd, [](OpenFile& file) { return std::int64_t{file.file->flush()}; },
+      fd, [](OpenDescription& file) { return std::int64_t{file.file->flush()}; },
       [&] { return real.sync_file_range(fd, offset, size, flags); });
 }
 
 int own_ftruncate(int fd, off_t size) noexcept {
   return on_logged(
       fd,
-      [&](OpenFile& file) -> std::int64_t {
+      [&](OpenDescription& file) -> std::int64_t {
         if (!file.writes() || size < 0) return -EINVAL;
         return file.file->truncate(size);
       },
@@ -52,13 +52,13 @@ int own_ftruncate(int fd, off_t size) noexcept {
 }
 
 // A file grows by being cut where it would have ended. No room is kept: a log has none to keep.
-std::int64_t grow(OpenFile& file, std::int64_t size) noexcept {
+std::int64_t grow(OpenDescription& file, std::int64_t size) noexcept {
   file.file->refresh();
   const std::int64_t before = file.file->size();
   if (before < 0 || before >= size) return before < 0 ? before : 0;
   return file.file->truncate(size);
 }
-std::int64_t allocate(OpenFile& file, int mode, off_t offset, off_t size) noexcept {
+std::int64_t allocate(OpenDescription& file, int mode, off_t offset, off_t size) noexcept {
   if (!file.writes()) return -EBADF;
   if (offset < 0 || size <= 0) return -EINVAL;
   off_t end = 0;
@@ -79,7 +79,7 @@ std::int64_t allocate(OpenFile& file, int mode, off_t offset, off_t size) noexce
 }
 int own_fallocate(int fd, int mode, off_t offset, off_t size) noexcept {
   return on_logged(
-      fd, [&](OpenFile& file) { return allocate(file, mode, offset, size); },
+      fd, [&](OpenDescription& file) { return allocate(file, mode, offset, size); },
       [&] { return real.fallocate(fd, mode, offset, size); });
 }
 // Gives the error, and leaves errno alone.
@@ -93,7 +93,7 @@ int own_posix_fallocate(int fd, off_t offset, off_t size) noexcept {
 
 // As on NFS: who has a lock sees what was written before the last one was given back.
 template <typename Lock>
-std::int64_t locked(OpenFile& file, Lock lock) noexcept {
+std::int64_t locked(OpenDescription& file, Lock lock) noexcept {
   const int flushed = file.file->flush();
   if (flushed != 0) return flushed;
   const std::int64_t result = result_of(static_cast<std::int64_t>(lock()));
@@ -102,7 +102,7 @@ std::int64_t locked(OpenFile& file, Lock lock) noexcept {
 }
 int own_flock(int fd, int operation) noexcept {
   return on_logged(
-      fd, [&](OpenFile& file) { return locked(file, [&] { return flock(fd, operation); }); },
+      fd, [&](OpenDescription& file) { return locked(file, [&] { return flock(fd, operation); }); },
       [&] { return real.flock(fd, operation); });
 }
 
@@ -121,7 +121,7 @@ int own_fcntl(int fd, int command, ...) noexcept {
   va_end(list);
   return on_logged(
       fd,
-      [&](OpenFile& file) -> std::int64_t {
+      [&](OpenDescription& file) -> std::int64_t {
         if (is_lock(command)) return locked(file, [&] { return fcntl(fd, command, argument); });
         const int result = result_of(fcntl(fd, command, argument));
         if (result >= 0 && is_copy(command)) copy_descriptor(fd, result);

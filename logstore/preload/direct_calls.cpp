@@ -160,6 +160,15 @@ DIRECT int chmod(const char* path, unsigned mode) {
 DIRECT int fchmod(int fd, unsigned mode) {
   return make_int(SYS_fchmod, fd, mode);
 }
+DIRECT int fchmodat(int at, const char* path, unsigned mode, int /*flags*/) {
+  return make_int(SYS_fchmodat, at, path, mode);
+}
+DIRECT int fchown(int fd, unsigned user, unsigned group) {
+  return make_int(SYS_fchown, fd, user, group);
+}
+DIRECT int fchownat(int at, const char* path, unsigned user, unsigned group, int flags) {
+  return make_int(SYS_fchownat, at, path, user, group, flags);
+}
 DIRECT int chown(const char* path, unsigned user, unsigned group) {
   return make_int(SYS_fchownat, kAtFdcwd, path, user, group, 0);
 }

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "logstore/preload/host.h"
-#include "logstore/preload/open_files.h"
+#include "logstore/preload/logged_descriptors.h"
 
 namespace iotune::logstore {
 

@@ -7,7 +7,7 @@
 
 namespace iotune::logstore {
 
-// Filled once by install.cpp, before any call comes here.
+// Filled once by life_in_process.cpp, before any call comes here.
 extern const LogStoreHost* g_host;
 
 // How deep this thread is in this library's own code.

@@ -14,7 +14,7 @@
 
 #include "logstore/preload/guarded.h"
 #include "logstore/preload/host.h"
-#include "logstore/preload/open_files.h"
+#include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/transfers.h"
 
@@ -116,11 +116,11 @@ struct MapCall {
 // May the map be a copy, as of now? What is private may, and what is only read by who can only
 // read: others' writes are seen after an open, as by read(2). Who maps and writes wants to see his
 // writes.
-bool may_be_copy(const OpenFile& file, int protection, int flags) noexcept {
+bool may_be_copy(const OpenDescription& file, int protection, int flags) noexcept {
   return (flags & MAP_TYPE) == MAP_PRIVATE || (!file.writes() && (protection & PROT_WRITE) == 0);
 }
 
-void* map_copy(OpenFile& file, const MapCall& asked) noexcept {
+void* map_copy(OpenDescription& file, const MapCall& asked) noexcept {
   const int flags = (asked.flags & ~MAP_TYPE) | MAP_PRIVATE | MAP_ANONYMOUS;
   void* const memory = real.mmap(asked.address, asked.size, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory == MAP_FAILED) return memory;

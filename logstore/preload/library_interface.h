@@ -29,6 +29,9 @@ struct LogStoreHooks {
   // Is the absolute path one of the log store's?
   bool (*is_below_prefix)(const char* path);
   bool (*is_logged)(int fd);
+  // Around a call in which ranks meet: what one wrote before the others see afterwards.
+  void (*before_meeting)();
+  void (*after_meeting)();
   // The process is about to be replaced, or to end without its handlers: everything is flushed.
   void (*before_leaving)();
 };

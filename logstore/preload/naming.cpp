@@ -205,7 +205,7 @@ std::optional<int> times_changed(int at, const char* path, const timespec* times
 }
 int own_futimens(int fd, const timespec* times) noexcept {
   return on_logged(
-      fd, [&](OpenFile& file) { return file.file->set_times(times); },
+      fd, [&](OpenDescription& file) { return file.file->set_times(times); },
       [&] { return real.futimens(fd, times); });
 }
 int own_utimensat(int at, const char* path, const timespec* times, int flags) noexcept {

@@ -13,8 +13,8 @@
 
 #include "logstore/format.h"
 #include "logstore/preload/host.h"
+#include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/names.h"
-#include "logstore/preload/open_files.h"
 #include "logstore/preload/past_writes.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"

@@ -25,7 +25,7 @@ constexpr std::size_t kChunkBytes = 65536;
 // Smaller files are copied into memory, larger ones beside the container's logs.
 constexpr std::int64_t kCopiedInMemoryBytes = std::int64_t{64} << 20;
 
-int make_copy(OpenFile& file, std::int64_t size) noexcept {
+int make_copy(OpenDescription& file, std::int64_t size) noexcept {
   if (size <= kCopiedInMemoryBytes) {
     const long fd = raw::call(SYS_memfd_create, raw::word("iotune-stdin"), 0);
     if (fd >= 0) return static_cast<int>(fd);
@@ -105,7 +105,7 @@ int take_in_past_writes(LoggedFile& file) noexcept {
   return wrong;
 }
 
-int copy_for_stdin(int fd, OpenFile& file) noexcept {
+int copy_for_stdin(int fd, OpenDescription& file) noexcept {
   const std::int64_t size = file.file->size();
   if (size < 0) return static_cast<int>(size);
   const int copy = make_copy(file, size);
@@ -128,7 +128,7 @@ int copy_for_stdin(int fd, OpenFile& file) noexcept {
   return static_cast<int>(got);
 }
 
-void prepare_for_output(int fd, OpenFile& file) noexcept {
+void prepare_for_output(int fd, OpenDescription& file) noexcept {
   if (!file.appends.load(std::memory_order_relaxed)) return;
   file.file->refresh();
   const std::int64_t size = file.file->size();

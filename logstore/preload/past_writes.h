@@ -2,7 +2,7 @@
 // which libc and libstdc++ have streams from the start, and by programs that no preload reaches.
 #pragma once
 
-#include "logstore/preload/open_files.h"
+#include "logstore/preload/logged_descriptors.h"
 
 namespace iotune::logstore {
 
@@ -13,10 +13,10 @@ int take_in_past_writes(LoggedFile& file) noexcept;
 
 // What is to stand at descriptor 0 for a logged file that is only read: a copy of the file as it is
 // now, at the same position, that anybody can read. A descriptor, or -errno.
-int copy_for_stdin(int fd, OpenFile& file) noexcept;
+int copy_for_stdin(int fd, OpenDescription& file) noexcept;
 
 // The descriptor becomes 1 or 2. What is written past the log store goes to the position, so that
 // an appending one has to be at the end.
-void prepare_for_output(int fd, OpenFile& file) noexcept;
+void prepare_for_output(int fd, OpenDescription& file) noexcept;
 
 }  // namespace iotune::logstore

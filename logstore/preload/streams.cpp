@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "logstore/preload/host.h"
-#include "logstore/preload/open_files.h"
+#include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/transfers.h"
 

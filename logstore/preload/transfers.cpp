@@ -29,7 +29,7 @@ constexpr std::size_t kMostBytes = 0x7ffff000;
 constexpr std::size_t kJoinedBytes = 32768;
 
 // Of a file opened with O_SYNC a write is on the storage when it returns.
-std::int64_t finish(OpenFile& file, std::int64_t written, bool syncs) noexcept {
+std::int64_t finish(OpenDescription& file, std::int64_t written, bool syncs) noexcept {
   if (written <= 0 || !(syncs || file.syncs)) return written;
   const int wrong = file.file->sync();
   return wrong != 0 ? wrong : written;
@@ -37,14 +37,15 @@ std::int64_t finish(OpenFile& file, std::int64_t written, bool syncs) noexcept {
 
 }  // namespace
 
-std::int64_t read_file(OpenFile& file, std::int64_t offset, void* to, std::size_t size) noexcept {
+std::int64_t read_file(OpenDescription& file, std::int64_t offset, void* to,
+                       std::size_t size) noexcept {
   if (!file.reads()) return -EBADF;
   if (offset < 0) return -EINVAL;
   return file.file->read(offset, to, std::min(size, kMostBytes));
 }
 
-std::int64_t write_file(OpenFile& file, std::int64_t offset, const void* from, std::size_t size,
-                        bool syncs) noexcept {
+std::int64_t write_file(OpenDescription& file, std::int64_t offset, const void* from,
+                        std::size_t size, bool syncs) noexcept {
   if (!file.writes()) return -EBADF;
   if (offset < 0) return -EINVAL;
   // As Linux has it, and POSIX has not.
@@ -96,7 +97,7 @@ std::int64_t write_parts(Parts parts, Write write) noexcept {
   return at == 0 ? 0 : write(joined.data(), std::int64_t{0}, at);
 }
 
-std::int64_t read_vector(int fd, OpenFile& file, Parts parts, std::int64_t offset) noexcept {
+std::int64_t read_vector(int fd, OpenDescription& file, Parts parts, std::int64_t offset) noexcept {
   if (!bytes_of(parts)) return -EINVAL;
   return move_parts(parts, [&](void* to, std::int64_t done, std::size_t bytes) {
     return offset == -1 ? read_at_position(fd, file, to, bytes)
@@ -104,7 +105,7 @@ std::int64_t read_vector(int fd, OpenFile& file, Parts parts, std::int64_t offse
   });
 }
 
-std::int64_t write_vector(int fd, OpenFile& file, Parts parts, std::int64_t offset,
+std::int64_t write_vector(int fd, OpenDescription& file, Parts parts, std::int64_t offset,
                           bool syncs = false) noexcept {
   const std::int64_t written =
       write_parts(parts, [&](const void* from, std::int64_t done, std::size_t bytes) {
@@ -123,7 +124,7 @@ bool is_count(int count) noexcept {
 
 ssize_t own_read(int fd, void* to, size_t size) noexcept {
   return on_logged(
-      fd, [&](OpenFile& file) { return read_at_position(fd, file, to, size); },
+      fd, [&](OpenDescription& file) { return read_at_position(fd, file, to, size); },
       [&] { return real.read(fd, to, size); });
 }
 ssize_t own_read_chk(int fd, void* to, size_t size, size_t room) noexcept {
@@ -132,12 +133,12 @@ ssize_t own_read_chk(int fd, void* to, size_t size, size_t room) noexcept {
 }
 ssize_t own_write(int fd, const void* from, size_t size) noexcept {
   return on_logged(
-      fd, [&](OpenFile& file) { return write_at_position(fd, file, from, size); },
+      fd, [&](OpenDescription& file) { return write_at_position(fd, file, from, size); },
       [&] { return real.write(fd, from, size); });
 }
 ssize_t own_pread(int fd, void* to, size_t size, off_t offset) noexcept {
   return on_logged(
-      fd, [&](OpenFile& file) { return read_file(file, offset, to, size); },
+      fd, [&](OpenDescription& file) { return read_file(file, offset, to, size); },
       [&] { return real.pread(fd, to, size, offset); });
 }
 ssize_t own_pread_chk(int fd, void* to, size_t size, off_t offset, size_t room) noexcept {
@@ -146,13 +147,13 @@ ssize_t own_pread_chk(int fd, void* to, size_t size, off_t offset, size_t room) 
 }
 ssize_t own_pwrite(int fd, const void* from, size_t size, off_t offset) noexcept {
   return on_logged(
-      fd, [&](OpenFile& file) { return write_file(file, offset, from, size); },
+      fd, [&](OpenDescription& file) { return write_file(file, offset, from, size); },
       [&] { return real.pwrite(fd, from, size, offset); });
 }
 ssize_t own_readv(int fd, const iovec* parts, int count) noexcept {
   return on_logged(
       fd,
-      [&](OpenFile& file) -> std::int64_t {
+      [&](OpenDescription& file) -> std::int64_t {
         return is_count(count) ? read_vector(fd, file, parts_of(parts, count), -1) : -EINVAL;
       },
       [&] { return real.readv(fd, parts, count); });
@@ -160,7 +161,7 @@ ssize_t own_readv(int fd, const iovec* parts, int count) noexcept {
 ssize_t own_writev(int fd, const iovec* parts, int count) noexcept {
   return on_logged(
       fd,
-      [&](OpenFile& file) -> std::int64_t {
+      [&](OpenDescription& file) -> std::int64_t {
         return is_count(count) ? write_vector(fd, file, parts_of(parts, count), -1) : -EINVAL;
       },
       [&] { return real.writev(fd, parts, count); });
@@ -168,7 +169,7 @@ ssize_t own_writev(int fd, const iovec* parts, int count) noexcept {
 ssize_t own_preadv(int fd, const iovec* parts, int count, off_t offset) noexcept {
   return on_logged(
       fd,
-      [&](OpenFile& file) -> std::int64_t {
+      [&](OpenDescription& file) -> std::int64_t {
         if (!is_count(count) || offset < 0) return -EINVAL;
         return read_vector(fd, file, parts_of(parts, count), offset);
       },
@@ -177,7 +178,7 @@ ssize_t own_preadv(int fd, const iovec* parts, int count, off_t offset) noexcept
 ssize_t own_pwritev(int fd, const iovec* parts, int count, off_t offset) noexcept {
   return on_logged(
       fd,
-      [&](OpenFile& file) -> std::int64_t {
+      [&](OpenDescription& file) -> std::int64_t {
         if (!is_count(count) || offset < 0) return -EINVAL;
         return write_vector(fd, file, parts_of(parts, count), offset);
       },
@@ -188,7 +189,7 @@ constexpr int kHints = RWF_HIPRI | RWF_NOWAIT;
 ssize_t own_preadv2(int fd, const iovec* parts, int count, off_t offset, int flags) noexcept {
   return on_logged(
       fd,
-      [&](OpenFile& file) -> std::int64_t {
+      [&](OpenDescription& file) -> std::int64_t {
         if ((flags & ~kHints) != 0) return -EOPNOTSUPP;
         if (!is_count(count) || offset < -1) return -EINVAL;
         return read_vector(fd, file, parts_of(parts, count), offset);
@@ -198,7 +199,7 @@ ssize_t own_preadv2(int fd, const iovec* parts, int count, off_t offset, int fla
 ssize_t own_pwritev2(int fd, const iovec* parts, int count, off_t offset, int flags) noexcept {
   return on_logged(
       fd,
-      [&](OpenFile& file) -> std::int64_t {
+      [&](OpenDescription& file) -> std::int64_t {
         if ((flags & ~(kHints | RWF_SYNC | RWF_DSYNC)) != 0) return -EOPNOTSUPP;
         if (!is_count(count) || offset < -1) return -EINVAL;
         return write_vector(fd, file, parts_of(parts, count), offset,
@@ -226,7 +227,7 @@ int own_vdprintf_chk(int fd, int flag, const char* format, va_list list) noexcep
 
 }  // namespace
 
-std::int64_t read_at_position(int fd, OpenFile& file, void* to, std::size_t size) noexcept {
+std::int64_t read_at_position(int fd, OpenDescription& file, void* to, std::size_t size) noexcept {
   const ResettableMutex::Guard held(file.position);
   const std::int64_t position = result_of(lseek(fd, 0, SEEK_CUR));
   if (position < 0) return position;
@@ -235,7 +236,7 @@ std::int64_t read_at_position(int fd, OpenFile& file, void* to, std::size_t size
   return got;
 }
 
-std::int64_t write_at_position(int fd, OpenFile& file, const void* from,
+std::int64_t write_at_position(int fd, OpenDescription& file, const void* from,
                                std::size_t size) noexcept {
   const ResettableMutex::Guard held(file.position);
   if (!file.writes()) return -EBADF;
@@ -252,7 +253,7 @@ std::int64_t write_at_position(int fd, OpenFile& file, const void* from,
   return written;
 }
 
-std::int64_t seek(int fd, OpenFile& file, std::int64_t offset, int whence) noexcept {
+std::int64_t seek(int fd, OpenDescription& file, std::int64_t offset, int whence) noexcept {
   const ResettableMutex::Guard held(file.position);
   std::int64_t place = offset;
   switch (whence) {

@@ -65,10 +65,12 @@ int Descriptor::release() noexcept {
 }
 
 Descriptor moved_high(Descriptor low) noexcept {
-  constexpr rlim_t kSelect = 1024;  // select(2) knows no descriptors from here on
+  // Below 1024, as the preload's own: a larger table of descriptors is a wait of some 15 ms for a
+  // process with threads, each time that the kernel makes one. Above, where programs do not come.
+  constexpr rlim_t kTable = 1024;
   struct rlimit limit {};
   if (!low || getrlimit(RLIMIT_NOFILE, &limit) != 0) return low;
-  const rlim_t from = limit.rlim_cur >= 4 * kSelect ? kSelect : limit.rlim_cur / 2;
+  const rlim_t from = std::min(limit.rlim_cur, kTable) / 2;
   if (static_cast<rlim_t>(low.get()) >= from) return low;
   const int number = errno;
   const int high = fcntl(low.get(), F_DUPFD_CLOEXEC, static_cast<int>(from));

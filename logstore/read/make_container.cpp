@@ -34,19 +34,11 @@ bool write_whole(int directory, const char* name, std::span<const std::byte> byt
   return fchmod(file.get(), mode) == 0 && (!durable || fsync(file.get()) == 0);
 }
 
-// Who may open the file needs to search the directory; who owns it makes logs there, even of a file
-// that is made read-only.
-mode_t directory_mode(mode_t mode) {
-  mode &= 0777;
-  return mode | ((mode & 0444) >> 2U) | ((mode & 0222) >> 1U) | S_IRWXU;
-}
-
 bool fill(const std::string& made, const Description& description, mode_t mode, bool durable) {
   std::array<std::byte, kHeadBytes> head{};
   write_description(description, head);
   const auto readme = std::as_bytes(std::span(kReadmeText, std::strlen(kReadmeText)));
-  // Locks need to open both for writing on some file systems.
-  const mode_t ours = (mode & 0666) | S_IRUSR | S_IWUSR;
+  const mode_t ours = inner_file_mode(mode);
   const Descriptor directory(::open(made.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return directory && write_whole(directory.get(), kReadmeName, readme, ours, durable) &&
          write_whole(directory.get(), kDescriptionName, head, ours, durable) &&
@@ -56,6 +48,15 @@ bool fill(const std::string& made, const Description& description, mode_t mode, 
 }
 
 }  // namespace
+
+mode_t directory_mode(mode_t mode) noexcept {
+  mode &= 0777;
+  return mode | ((mode & 0444) >> 2U) | ((mode & 0222) >> 1U) | S_IRWXU;
+}
+
+mode_t inner_file_mode(mode_t mode) noexcept {
+  return (mode & 0666) | S_IRUSR | S_IWUSR;
+}
 
 std::uint64_t random_id() noexcept {
   std::uint64_t id = 0;

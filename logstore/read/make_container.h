@@ -21,6 +21,12 @@ int make_container(const std::string& path, const Description& description, mode
 [[nodiscard]] std::optional<recorder::Error> make_container(const std::string& path,
                                                             const Description& description);
 
+// Modes of what is in a container whose handle has `mode`. Who may open the file needs to search
+// the directory; who owns it makes logs there, even of a file that is made read-only, and locks of
+// some file systems need what is locked open for writing.
+mode_t directory_mode(mode_t mode) noexcept;
+mode_t inner_file_mode(mode_t mode) noexcept;
+
 // A random number that is not 0: a container's id.
 std::uint64_t random_id() noexcept;
 

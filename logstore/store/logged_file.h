@@ -67,7 +67,8 @@ class LoggedFile {
 
   // All that was written so far: seen by others who refresh; survives this process.
   virtual int flush() noexcept = 0;
-  // On the storage, with the names of the logs in their directory.
+  // On the storage, with the names of the logs in their directory: what this process wrote, and of
+  // a file that it has not written to since it opened it, what others flushed.
   virtual int sync() noexcept = 0;
   // From now on others' flushed writes are seen. Cheap where nobody wrote.
   virtual int refresh() noexcept = 0;
@@ -76,9 +77,14 @@ class LoggedFile {
   // size, and the blocks that its logs occupy.
   virtual int status(struct stat& to) noexcept = 0;
   // utimensat(2) of the handle, nullptr for now. A time that is set so is the file's until the next
-  // write. (One that is set on the handle directly is, too, but holds until the next flush only:
-  // whether there was a write since is not known then.)
+  // write. (One that is set on the handle directly is, too, and stays when the program writes
+  // again before the next flush: that is not known then.)
   virtual int set_times(const struct timespec times[2]) noexcept = 0;
+
+  // chmod(2) and chown(2) of the file: of the handle, and whatever else is in the container and
+  // this process may change, so that those who may read and write the file can.
+  virtual int set_mode(mode_t mode) noexcept = 0;
+  virtual int set_owner(uid_t owner, gid_t group) noexcept = 0;
 
   // A descriptor of the container's directory, the file's for as long as it lives.
   virtual int directory() const noexcept = 0;
@@ -87,6 +93,9 @@ class LoggedFile {
   // child gives up the parent's writers and makes its own with its first write.
   static void before_fork() noexcept;
   static void after_fork(bool is_child) noexcept;
+  // What flush() and refresh() do, of all that this process has open. 0 or the first -errno.
+  static int flush_all() noexcept;
+  static void refresh_all() noexcept;
   // The process ends: everything is flushed, and from now on every write is flushed by itself.
   static void at_exit() noexcept;
   // Files that nobody holds any more are closed; the program is idle, or wants them gone.

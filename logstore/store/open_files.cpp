@@ -121,10 +121,24 @@ void OpenFiles::after_fork(bool is_child) {
   mutex_.unlock();
 }
 
+int OpenFiles::flush_all() {
+  const std::lock_guard lock(mutex_);
+  int wrong = 0;
+  for (auto& [key, entry] : entries_) {
+    const int flushed = entry.file->flush();
+    if (wrong == 0) wrong = flushed;
+  }
+  return wrong;
+}
+
+void OpenFiles::refresh_all() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [key, entry] : entries_) entry.file->refresh();
+}
+
 void OpenFiles::at_exit() {
   StoredFile::process_ends.store(true);
-  const std::lock_guard lock(mutex_);
-  for (auto& [key, entry] : entries_) entry.file->flush();
+  flush_all();
 }
 
 int LoggedFile::open(const std::string& path, const StoreOptions& options,
@@ -138,6 +152,17 @@ void LoggedFile::before_fork() noexcept {
 
 void LoggedFile::after_fork(bool is_child) noexcept {
   OpenFiles::all().after_fork(is_child);
+}
+
+int LoggedFile::flush_all() noexcept {
+  return guarded([]() -> int { return OpenFiles::all().flush_all(); });
+}
+
+void LoggedFile::refresh_all() noexcept {
+  guarded([]() -> int {
+    OpenFiles::all().refresh_all();
+    return 0;
+  });
 }
 
 void LoggedFile::at_exit() noexcept {

@@ -27,6 +27,8 @@ class OpenFiles {
   // Nobody is inside any file between the two.
   void before_fork();
   void after_fork(bool is_child);
+  int flush_all();
+  void refresh_all();
   void at_exit();
 
  private:

@@ -53,7 +53,7 @@ void give_access_of_handle(int directory, int log, int index) {
     return;
   }
   if (fstat(log, &made) != 0) return;
-  const mode_t mode = (handle.st_mode & 0666) | S_IRUSR | S_IWUSR;
+  const mode_t mode = inner_file_mode(handle.st_mode);
   const bool is_others =
       geteuid() == 0 && (made.st_uid != handle.st_uid || made.st_gid != handle.st_gid);
   for (const int fd : {log, index}) {
@@ -79,9 +79,13 @@ OwnWriter::OwnWriter(Descriptor log, Descriptor index, std::string name)
             std::as_writable_bytes(
                 std::span(arena_.get(), LogWriter::arena_bytes() / sizeof(std::uint64_t) + 1))) {}
 
+std::string OwnWriter::name_prefix() {
+  return host_name() + "." + std::to_string(getpid()) + ".";
+}
+
 int OwnWriter::make(int directory, std::uint64_t container_id, unsigned& number,
                     std::shared_ptr<OwnWriter>& to) {
-  const std::string prefix = host_name() + "." + std::to_string(getpid()) + ".";
+  const std::string prefix = name_prefix();
   Descriptor log;
   Descriptor index;
   std::string name;

@@ -21,6 +21,8 @@ class OwnWriter {
   // 0 or -errno.
   static int make(int directory, std::uint64_t container_id, unsigned& number,
                   std::shared_ptr<OwnWriter>& to);
+  // What the names of all writers of this process begin with.
+  static std::string name_prefix();
   OwnWriter(const OwnWriter&) = delete;
   OwnWriter& operator=(const OwnWriter&) = delete;
   // Closes the files as they are: nothing is flushed.

@@ -12,14 +12,18 @@
 
 #include "logstore/compact/compaction.h"
 #include "logstore/format.h"
+#include "logstore/read/limits.h"
+#include "logstore/read/make_container.h"
 
 namespace iotune::logstore {
 namespace {
 
 constexpr std::size_t kMostLogsOfRemoved = 512;
 
-bool same_time(const timespec& a, const timespec& b) {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+constexpr std::int64_t kSecond = 1'000'000'000;  // ns
+
+std::int64_t ns_of(const timespec& time) {
+  return std::int64_t{time.tv_sec} * kSecond + time.tv_nsec;
 }
 
 // Exclusive locks of some file systems need to be open for writing.
@@ -30,6 +34,20 @@ Descriptor open_description(int directory) {
     file = Descriptor(openat(directory, kDescriptionName, O_RDONLY | kFlags));
   }
   return moved_high(std::move(file));
+}
+
+// Calls use(name) for all files of the container but the handle. Names are not followed by anybody
+// who changes them: FORMAT.md has no links, and fchmodat(2) is the only one that follows.
+template <class Use>
+void each_inner_file(int directory, Use&& use) {
+  use(kReadmeName);
+  use(kDescriptionName);
+  const auto names = list_container(directory, ReadLimits{}.writers);
+  if (!names) return;
+  for (const auto& [name, files] : names->writers) {
+    if (files.log) use((name + kLogEnding).c_str());
+    if (files.index) use((name + kIndexEnding).c_str());
+  }
 }
 
 }  // namespace
@@ -96,6 +114,8 @@ int StoredFile::status(struct stat& to) noexcept {
                       fstat(description_file_.get(), &to) == 0;
     if (!found) return -errno;
     to.st_size = bytes;
+    // As the next flush will set it.
+    if (mtime_of(to, to.st_mtim)) to.st_ctim = to.st_mtim;
     to.st_blocks = 0;
     if (!removed_) {
       if (const int wrong = ready_survey(); wrong != 0) return wrong;
@@ -109,20 +129,28 @@ int StoredFile::status(struct stat& to) noexcept {
   });
 }
 
-// The first write since the handle's time was set remembers that time. Whoever finds another one
-// at the flush knows that it was set meanwhile: a program's own value stays, and what is just a
-// later "now" (as other writers leave it: then it was changed when the inode was) is no such value.
+// The first write since the handle's time was set remembers that time. Another one at the flush was
+// set meanwhile: by a program, which means it if it is older than that write, or by other writers,
+// of which the latest counts.
+bool StoredFile::mtime_of(const struct stat& handle, timespec& mtime) const {
+  const std::int64_t found = ns_of(handle.st_mtim);
+  if (!mtime_is_due_ || (found != mtime_before_ns_ && found < first_change_ns_)) return false;
+  if (found != mtime_before_ns_ && found >= last_change_ns_) return false;
+  mtime = {last_change_ns_ / kSecond, last_change_ns_ % kSecond};
+  return true;
+}
+
 void StoredFile::set_mtime() {
   if (!mtime_is_due_ || removed_) return;
-  mtime_is_due_ = false;
-  const char* const name = kHandleName;
   struct stat now {};
-  if (fstatat(directory_.get(), name, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (!same_time(now.st_mtim, mtime_before_) && !same_time(now.st_mtim, now.st_ctim)) return;
-  const timespec only_mtime[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
-  if (utimensat(directory_.get(), name, only_mtime, AT_SYMLINK_NOFOLLOW) == 0) return;
+  timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+  const bool wanted = fstatat(directory_.get(), kHandleName, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      mtime_of(now, times[1]);
+  mtime_is_due_ = false;
+  if (!wanted) return;
+  if (utimensat(directory_.get(), kHandleName, times, AT_SYMLINK_NOFOLLOW) == 0) return;
   // Who may write to the file and does not own it may set both to now, and nothing else.
-  if (utimensat(directory_.get(), name, nullptr, 0) != 0) {
+  if (utimensat(directory_.get(), kHandleName, nullptr, 0) != 0) {
     // Then the file keeps its time.
   }
 }
@@ -141,6 +169,35 @@ int StoredFile::set_times(const struct timespec times[2]) noexcept {
   });
 }
 
+int StoredFile::set_mode(mode_t mode) noexcept {
+  return guarded([&]() -> int {
+    const std::lock_guard lock(mutex_);
+    const int at = directory_.get();
+    if (fchmodat(at, kHandleName, mode & 07777, 0) != 0 &&
+        (errno != ENOENT || fchmodat(at, kDescriptionName, mode & 07777, 0) != 0)) {
+      return removed_ ? 0 : -errno;
+    }
+    if (fchmod(at, directory_mode(mode)) != 0) return -errno;
+    // Logs of others are theirs to open.
+    each_inner_file(at, [&](const char* name) { fchmodat(at, name, inner_file_mode(mode), 0); });
+    return 0;
+  });
+}
+
+int StoredFile::set_owner(uid_t owner, gid_t group) noexcept {
+  return guarded([&]() -> int {
+    const std::lock_guard lock(mutex_);
+    const int at = directory_.get();
+    const auto change = [&](const char* name) {
+      return fchownat(at, name, owner, group, AT_SYMLINK_NOFOLLOW);
+    };
+    if (change(kHandleName) != 0 && errno != ENOENT) return -errno;
+    if (fchown(at, owner, group) != 0) return removed_ ? 0 : -errno;
+    each_inner_file(at, change);
+    return 0;
+  });
+}
+
 bool StoredFile::is_removed() const noexcept {
   struct stat about {};
   return fstat(description_file_.get(), &about) != 0 || about.st_nlink == 0;
@@ -152,6 +209,7 @@ void StoredFile::become_idle() noexcept {
     const int wrong = flush_writer();
     if (wrong != 0) say("what was written last could not be told in its index");
     logs_.clear();
+    windows_.clear();
     append_lock_ = Descriptor();
     // Of use to who opens it again, but not at any price.
     const bool is_large =
@@ -204,6 +262,7 @@ void StoredFile::after_fork(bool is_child) noexcept {
     is_locked_ = is_dirty_ = mtime_is_due_ = names_are_synced_ = false;
     since_writer_ = {};
     next_number_ = 0;
+    windows_.clear();  // our writer will have the number of the parent's
     drop_view();
     survey_.reset();
     append_lock_ = Descriptor();

@@ -44,6 +44,8 @@ class StoredFile final : public LoggedFile {
   int refresh() noexcept override;
   int status(struct stat& to) noexcept override;
   int set_times(const struct timespec times[2]) noexcept override;
+  int set_mode(mode_t mode) noexcept override;
+  int set_owner(uid_t owner, gid_t group) noexcept override;
   int directory() const noexcept override { return directory_.get(); }
 
   // Nobody in this process holds it any more: all is flushed, and others may compact.
@@ -67,15 +69,18 @@ class StoredFile final : public LoggedFile {
 
   // All of these with the lock held; 0 or -errno.
   int ready_writer();
-  int lock_container();
+  void lock_container();
   void unlock_container();
   void forget_compacted_writer();
   int flush_writer();
+  int sync_writers_before();
   std::int64_t write_here(std::int64_t offset, const void* from, std::size_t size);
   int make_hole(std::int64_t offset, std::int64_t length, bool truncates);
   int flush_where_due();
-  void note_change();
+  void before_change();
+  void after_change() noexcept;
   void note_extent(std::int64_t offset, std::int64_t length, std::int64_t physical);
+  bool mtime_of(const struct stat& handle, timespec& mtime) const;
   void set_mtime();
 
   int look();
@@ -118,9 +123,11 @@ class StoredFile final : public LoggedFile {
   bool names_are_synced_ = false;
   bool is_dirty_ = false;  // something was written that no flush has told of
   std::int64_t flushed_ns_ = 0;
-  // Of the handle, at the first write since it was set.
+  // Changes that the handle's mtime does not tell of yet, and what it was before the first of them.
   bool mtime_is_due_ = false;
-  timespec mtime_before_{};
+  std::int64_t mtime_before_ns_ = 0;
+  std::int64_t first_change_ns_ = 0;
+  std::int64_t last_change_ns_ = 0;
 
   bool must_look_ = false;
   bool removed_ = false;

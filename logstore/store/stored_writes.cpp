@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "logstore/format.h"
+#include "logstore/read/limits.h"
 #include "logstore/store/stored_file.h"
 
 namespace iotune::logstore {
@@ -26,10 +27,11 @@ int sync_directory(int at, const char* name) {
 
 }  // namespace
 
-int StoredFile::lock_container() {
-  // A file system without locks has no compaction on close either: LOCK_EX fails there, too.
-  if (lock(description_file_.get(), LOCK_SH) == 0) is_locked_ = true;
-  return 0;
+void StoredFile::lock_container() {
+  if (lock(description_file_.get(), LOCK_SH) != 0) {
+    // A file system without locks has no compaction on close either: LOCK_EX fails there, too.
+  }
+  is_locked_ = true;
 }
 
 void StoredFile::unlock_container() {
@@ -69,13 +71,19 @@ int StoredFile::ready_writer() {
   return 0;
 }
 
-void StoredFile::note_change() {
+void StoredFile::before_change() {
   is_dirty_ = true;
   if (mtime_is_due_ || removed_) return;
   struct stat now {};
   if (fstatat(directory_.get(), kHandleName, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
-  mtime_before_ = now.st_mtim;
+  mtime_before_ns_ = std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec;
   mtime_is_due_ = true;
+  first_change_ns_ = INT64_MAX;
+}
+
+void StoredFile::after_change() noexcept {
+  last_change_ns_ = writer_->latest_ns();
+  first_change_ns_ = std::min(first_change_ns_, last_change_ns_);
 }
 
 void StoredFile::note_extent(std::int64_t offset, std::int64_t length, std::int64_t physical) {
@@ -89,7 +97,7 @@ std::int64_t StoredFile::write_here(std::int64_t offset, const void* from, std::
   if (offset < 0) return -EINVAL;
   if (size == 0) return 0;
   if (const int wrong = ready_writer(); wrong != 0) return wrong;
-  note_change();
+  before_change();
   std::int64_t done = 0;
   while (done < static_cast<std::int64_t>(size)) {
     const std::int64_t physical = writer_->core().log_bytes();
@@ -97,7 +105,10 @@ std::int64_t StoredFile::write_here(std::int64_t offset, const void* from, std::
         writer_->core().append(offset + done, static_cast<const char*>(from) + done,
                                size - static_cast<std::size_t>(done));
     if (some <= 0) {
-      if (done == 0) return some;
+      if (done == 0) {
+        after_change();
+        return some;
+      }
       break;
     }
     since_writer_.write(offset + done + some);
@@ -105,6 +116,7 @@ std::int64_t StoredFile::write_here(std::int64_t offset, const void* from, std::
     note_extent(offset + done, some, physical);
     done += some;
   }
+  after_change();
   // It is written all the same, and the next flush tells what is wrong.
   flush_where_due();
   return done;
@@ -174,9 +186,10 @@ int StoredFile::make_hole(std::int64_t offset, std::int64_t length, bool truncat
   if (offset < 0) return -EINVAL;
   if (offset > kLargestFile) return -EFBIG;
   if (const int wrong = ready_writer(); wrong != 0) return wrong;
-  note_change();
+  before_change();
   const int wrong =
       truncates ? writer_->core().truncate(offset) : writer_->core().punch(offset, length);
+  after_change();
   if (wrong != 0) return wrong;
   if (truncates) {
     since_writer_.truncate(offset);
@@ -210,6 +223,25 @@ int StoredFile::flush() noexcept {
   });
 }
 
+// Who has not written here wants the writes of others on the storage (a file that is closed and
+// opened again, sync(1)); who has wants its own, and not those of hundreds of ranks. Data before
+// index.
+int StoredFile::sync_writers_before() {
+  if (names_are_synced_ && writer_) return 0;
+  const auto names = list_container(directory_.get(), ReadLimits{}.writers);
+  if (!names) return -errno;
+  const std::string ours = OwnWriter::name_prefix();
+  for (const auto& [name, files] : names->writers) {
+    if (writer_ && (name == writer_->name() || !name.starts_with(ours))) continue;
+    for (const char* ending : {kLogEnding, kIndexEnding}) {
+      const auto file = open_regular(directory_.get(), name + ending);
+      if (!file && errno == ENOENT) continue;
+      if (!file || fdatasync(file->descriptor.get()) != 0) return -errno;
+    }
+  }
+  return 0;
+}
+
 // The names last: they are of use only to what is there.
 int StoredFile::sync() noexcept {
   return guarded([&]() -> int {
@@ -220,7 +252,9 @@ int StoredFile::sync() noexcept {
       is_dirty_ = false;
       set_mtime();
     }
-    if (names_are_synced_ || removed_ || is_removed()) return 0;
+    if (removed_ || is_removed()) return 0;
+    if (const int wrong = sync_writers_before(); wrong != 0) return wrong;
+    if (names_are_synced_) return 0;
     if (fsync(description_file_.get()) != 0) return -errno;
     if (const int wrong = sync_directory(directory_.get(), "."); wrong != 0) return wrong;
     // A directory that may be searched and not read cannot be synced, as with an ordinary file.

@@ -26,6 +26,7 @@ from iotune.models.latency.families import (
     fit,
 )
 from iotune.models.latency.partition import FEWEST_IN_A_GROUP, split
+from iotune.models.latency.response_times import ResponseTimes, response_times_of
 from scipy import optimize, special, stats
 
 from iotune.errors import Error
@@ -81,6 +82,16 @@ class Mixture:
             result = np.where(in_head, self.head.quantile(low), self.tail.quantile(high))
         return np.maximum(result, 0.0)
 
+    @property
+    def tail_index(self) -> float:
+        """P(T > t) falls as t^-index far out; infinite where it falls faster."""
+        return self.tail.parameters[0] - 1 if self.tail.name == "power law" else math.inf
+
+    @property
+    def sampled_fraction(self) -> float:
+        """A mixture is known as a whole."""
+        return 1.0
+
     def draw(self, random: np.random.Generator, count: int) -> Array:
         """So many independent response times, in seconds."""
         return self.quantile(random.random(count))
@@ -102,6 +113,7 @@ class LatencyFit:
     distance: float  # Kolmogorov-Smirnov, of the mixture and the whole sample
     heavy_tail: bool
     reason: str  # of the verdict on the tail, one sentence
+    times: ResponseTimes  # what predictions are made from
 
     @property
     def verdict(self) -> str:
@@ -111,6 +123,7 @@ class LatencyFit:
 def fit_latency(seconds: Array) -> LatencyFit:
     """Fit single families to a sample of response times, then head and tail at the best pivot.
 
+    Besides: the sample's body and its longest times, for predictions (response_times.py).
     `seconds`: positive and finite, at least 40 of them. Raises Error for what is none of these.
     """
     x = np.sort(_checked(seconds))
@@ -124,17 +137,21 @@ def fit_latency(seconds: Array) -> LatencyFit:
         float(stats.kurtosis(x, fisher=False)),
     )
     if partition is None:
+        verdict = _judge_tail(x, 0.0)
+        times = response_times_of(x, verdict.may_be_heavy)
         return LatencyFit(
-            *moments, single, [], [], None, math.nan, *_judge_tail(x, 0.0)
+            *moments, single, [], [], None, math.nan, verdict.is_heavy, verdict.reason, times
         )  # fmt: skip
     pivot, share = partition.pivot_seconds, partition.tail_share
     head = _ranked(HEAD, x[x < pivot], Interval(high=pivot))
     tail = _ranked(TAIL, x[x >= pivot], Interval(low=pivot))
     mixture = Mixture(pivot, share, head[0].fitted, tail[0].fitted)
-    heavy, reason = _judge_tail(x, pivot)
+    verdict = _judge_tail(x, pivot)
+    times = response_times_of(x, verdict.may_be_heavy)
     return LatencyFit(
-        *moments, single, head, tail, mixture, _distance(mixture.below(x)), heavy, reason
-    )
+        *moments, single, head, tail, mixture, _distance(mixture.below(x)),
+        verdict.is_heavy, verdict.reason, times,
+    )  # fmt: skip
 
 
 def _checked(seconds: Array) -> Array:
@@ -211,7 +228,16 @@ def chance(one: Fitted, other: Fitted, one_log: Array, other_log: Array) -> floa
     return float(special.erfc(abs(total) / (deviation * math.sqrt(2))))
 
 
-def _judge_tail(x: Array, pivot: float) -> tuple[bool, str]:
+@dataclass(frozen=True)
+class _Verdict:
+    """On the longest times."""
+
+    is_heavy: bool  # surely
+    may_be_heavy: bool  # chance alone would hardly make them so
+    reason: str
+
+
+def _judge_tail(x: Array, pivot: float) -> _Verdict:
     """Whether the longest times fall off more slowly than exponentially.
 
     Times far out over a threshold follow a generalised Pareto distribution (Pickands 1975), whose
@@ -224,7 +250,7 @@ def _judge_tail(x: Array, pivot: float) -> tuple[bool, str]:
         threshold = float(x[-FEWEST_IN_A_GROUP - 1])
         excess = x[x > threshold] - threshold
     if len(excess) < FEWEST_IN_A_GROUP // 2:
-        return False, "the longest times are all the same"
+        return _Verdict(False, False, "the longest times are all the same")
     mean = float(excess.mean())
 
     def loss(free: Array) -> float:
@@ -242,10 +268,11 @@ def _judge_tail(x: Array, pivot: float) -> tuple[bool, str]:
     p = float(special.erfc(math.sqrt(gained))) / 2
     heavy = shape > 0 and p < _HEAVY
     fall = "fall off more slowly" if heavy else "do not surely fall off more slowly"
-    return heavy, (
+    return _Verdict(
+        heavy, shape > 0 and p < TIE,
         f"beyond {threshold:.3g} s times {fall} than an exponential "
-        f"(shape {shape:.2f}, p = {p if shape > 0 else 1 - p:.2g})"
-    )
+        f"(shape {shape:.2f}, p = {p if shape > 0 else 1 - p:.2g})",
+    )  # fmt: skip
 
 
 def mixture_to_dict(mixture: Mixture) -> dict[str, Any]:

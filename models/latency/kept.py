@@ -19,10 +19,11 @@ from iotune.errors import Error, shown
 from iotune.output_file import write_text
 
 if TYPE_CHECKING:
-    from iotune.models.latency.fitting import LatencyFit, Mixture
+    from iotune.models.latency.fitting import LatencyFit
+    from iotune.models.latency.order_statistics import Distribution
     from iotune.models.latency.samples import Kind
 
-FORMAT, VERSION = "iotune-latency", 1
+FORMAT, VERSION = "iotune-latency", 2
 _AGAIN = "iotune latency fit --keep writes it again"
 
 
@@ -36,7 +37,7 @@ class KeptKind:
     bytes: int
     samples: int
     correlation: float  # of servers that are asked at once
-    mixture: Mixture
+    times: Distribution
 
 
 @dataclass(frozen=True)
@@ -69,18 +70,18 @@ def keep(
     fits: Mapping[Kind, LatencyFit], correlations: Mapping[Kind, float], database: Path,
     filesystem: str, directory: str,
 ) -> Path:  # fmt: skip
-    """Store what has head and tail; the file. Raises Error where nothing has, or nothing can be."""
-    from iotune.models.latency.fitting import mixture_to_dict
+    """Store what has a tail; the file. Raises Error where nothing has, or nothing can be stored."""
+    from iotune.models.latency.response_times import response_times_to_dict
 
     kinds = [
         {"operation": kind.operation, "cache": kind.cache, "interface": kind.interface,
          "bytes": kind.bytes, "samples": fit.samples, "correlation": correlations.get(kind, 0.0),
-         "mixture": mixture_to_dict(fit.mixture)}
+         "times": response_times_to_dict(fit.times)}
         for kind, fit in fits.items()
-        if fit.mixture is not None
+        if fit.times.tail is not None
     ]  # fmt: skip
     if not kinds:
-        raise Error("no kind of request has a head and a tail: there is nothing to keep")
+        raise Error("no kind of request has a tail: there is nothing to keep")
     path = kept_path(database, filesystem)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -130,11 +131,11 @@ def _words(problem: Exception) -> str:
 
 
 def _kind(said: Mapping[str, Any]) -> KeptKind:
-    from iotune.models.latency.fitting import mixture_from_dict
+    from iotune.models.latency.response_times import response_times_from_dict
 
     one = KeptKind(
         str(said["operation"]), str(said["cache"]), str(said["interface"]), int(said["bytes"]),
-        int(said["samples"]), float(said["correlation"]), mixture_from_dict(said["mixture"]),
+        int(said["samples"]), float(said["correlation"]), response_times_from_dict(said["times"]),
     )  # fmt: skip
     if one.bytes <= 0 or not (math.isfinite(one.correlation) and 0 <= one.correlation < 1):
         raise ValueError("a size or a correlation is out of range")

@@ -7,12 +7,12 @@ is common to all, and `correlation` is the correlation of two servers' normal sc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from iotune.models.latency.families import Array
-from iotune.models.latency.fitting import Mixture
 from scipy import optimize, special, stats
 
 from iotune.errors import Error
@@ -20,6 +20,21 @@ from iotune.errors import Error
 # Nodes of the integral over what servers have in common, and of that over all fractions.
 _COMMON_NODES = 64
 _FRACTION_NODES = 4000
+
+
+class Distribution(Protocol):
+    """Of the response times of one server."""
+
+    def quantile(self, fraction: Array) -> Array:
+        """The response time that each fraction lies below, in seconds."""
+
+    @property
+    def tail_index(self) -> float:
+        """P(T > t) falls as t^-index far out; infinite where it falls faster."""
+
+    @property
+    def sampled_fraction(self) -> float:
+        """Of all response times; the others would be longer than every sampled one."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +45,12 @@ class SlowestOf:
     mean_seconds: float  # infinite where the tail has no mean
     p95_seconds: float
     p99_seconds: float
+    # Whether one server alone never was sampled as slow: then p99 rests on the fitted tail alone.
+    p99_is_beyond_samples: bool = False
 
 
 def slowest_of(
-    mixture: Mixture, servers: int, correlation: float = 0.0, merge_seconds: float = 0.0
+    times: Distribution, servers: int, correlation: float = 0.0, merge_seconds: float = 0.0
 ) -> SlowestOf:
     """Mean, 95th and 99th percentile of the slowest of `servers` response times, plus the merging.
 
@@ -41,18 +58,17 @@ def slowest_of(
     psi of the paper. Raises Error for servers < 1 or a correlation outside of [0, 1).
     """
     _check(servers, correlation)
-    at = quantile_of_slowest(mixture, servers, np.array([0.95, 0.99]), correlation)
-    mean = _mean(mixture, servers, correlation)
-    return SlowestOf(
-        servers, mean + merge_seconds, float(at[0]) + merge_seconds, float(at[1]) + merge_seconds
-    )
+    single = _single_fraction(servers, np.array([0.95, 0.99]), correlation)
+    p95, p99 = (float(one) + merge_seconds for one in times.quantile(single))
+    mean = _mean(times, servers, correlation) + merge_seconds
+    return SlowestOf(servers, mean, p95, p99, float(single[1]) > times.sampled_fraction)
 
 
 def quantile_of_slowest(
-    mixture: Mixture, servers: int, fractions: Array, correlation: float = 0.0
+    times: Distribution, servers: int, fractions: Array, correlation: float = 0.0
 ) -> Array:
     """The time that each fraction of the requests takes at most, without merging."""
-    return mixture.quantile(_single_fraction(servers, np.asarray(fractions), correlation))
+    return times.quantile(_single_fraction(servers, np.asarray(fractions), correlation))
 
 
 def below_of_slowest(single_below: Array, servers: int, correlation: float) -> Array:
@@ -87,22 +103,20 @@ def _single_fraction(servers: int, fractions: Array, correlation: float) -> Arra
     return result
 
 
-def _mean(mixture: Mixture, servers: int, correlation: float) -> float:
-    tail = mixture.tail
-    if tail.name == "power law" and tail.parameters[0] <= 2:
+def _mean(times: Distribution, servers: int, correlation: float) -> float:
+    if times.tail_index <= 1:
         return math.inf
     # The integral of the quantiles over all fractions, finer and finer towards one.
     rest = np.geomspace(1.0, 1e-12, _FRACTION_NODES)
     fractions = 1.0 - (rest[:-1] + rest[1:]) / 2
     width = rest[:-1] - rest[1:]
     single = _FractionOfOne(servers, correlation).at(fractions)
-    mean = float(np.dot(mixture.quantile(single), width))
-    if tail.name != "power law":
+    mean = float(np.dot(times.quantile(single), width))
+    if math.isinf(times.tail_index):
         return mean
     # Beyond the last node only one server matters: the power law's own integral.
-    exponent = tail.parameters[0]
-    last = float(mixture.quantile(np.array([1 - 1e-12 / servers]))[0])
-    return mean + 1e-12 * last * (exponent - 1) / (exponent - 2)
+    last = float(times.quantile(np.array([1 - 1e-12 / servers]))[0])
+    return mean + 1e-12 * last * times.tail_index / (times.tail_index - 1)
 
 
 class _FractionOfOne:
@@ -122,7 +136,7 @@ class _FractionOfOne:
 
 
 def simulate_slowest(
-    mixture: Mixture,
+    times: Distribution,
     servers: int,
     random: np.random.Generator,
     draws: int = 100_000,
@@ -136,7 +150,7 @@ def simulate_slowest(
     for _ in range(servers):
         own = random.standard_normal(draws) * math.sqrt(1 - correlation)
         slowest = np.maximum(slowest, own + common)
-    return mixture.quantile(special.ndtr(slowest)) + merge_seconds
+    return times.quantile(special.ndtr(slowest)) + merge_seconds
 
 
 def measured_correlation(rounds: Array) -> float:
@@ -159,17 +173,17 @@ def measured_correlation(rounds: Array) -> float:
 
 
 def stripe_table(
-    mixture_of: dict[int, Mixture],
+    times_of: Mapping[int, Distribution],
     request_bytes: int,
     stripe_counts: Sequence[int],
     correlation: float = 0.0,
 ) -> list[SlowestOf]:
     """T_R of one request against the number of stripes that share it.
 
-    `mixture_of`: the distribution for each sampled size in bytes. A part of the request takes the
+    `times_of`: the distribution for each sampled size in bytes. A part of the request takes the
     one of the least sampled size that holds it. Raises Error where a part is larger than all.
     """
-    sizes = sorted(mixture_of)
+    sizes = sorted(times_of)
     result = []
     for count in stripe_counts:
         part = -(-request_bytes // count)
@@ -179,7 +193,7 @@ def stripe_table(
                 f"a part of {part} bytes is larger than every sampled request "
                 f"({sizes[-1] if sizes else 0} bytes): sample larger ones"
             )
-        result.append(slowest_of(mixture_of[fitting[0]], count, correlation))
+        result.append(slowest_of(times_of[fitting[0]], count, correlation))
     return result
 
 

@@ -64,10 +64,10 @@ def slowest_part(kinds: Sequence[KeptKind], file_bytes: int, count: int) -> Slow
     if not below or not above:
         return None
     low, high = below[-1], above[0]
-    less = slowest_of(low.mixture, count, low.correlation)
+    less = slowest_of(low.times, count, low.correlation)
     if low is high:
         return less
-    more = slowest_of(high.mixture, count, high.correlation)
+    more = slowest_of(high.times, count, high.correlation)
     weight = math.log(part / low.bytes) / math.log(high.bytes / low.bytes)
 
     def between(one: float, other: float) -> float:
@@ -80,6 +80,7 @@ def slowest_part(kinds: Sequence[KeptKind], file_bytes: int, count: int) -> Slow
         between(less.mean_seconds, more.mean_seconds),
         between(less.p95_seconds, more.p95_seconds),
         between(less.p99_seconds, more.p99_seconds),
+        less.p99_is_beyond_samples or more.p99_is_beyond_samples,
     )
 
 

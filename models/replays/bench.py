@@ -49,7 +49,9 @@ _IN_EFFECT = ("applied", "unverifiable")
 def effect_of(run: RunSummary, names: Collection[str], settings: Mapping[str, str]) -> str:
     """'applied' (also where that cannot be verified), or what became of the settings.
 
-    `names`: base names of the files that were to get them.
+    A combination is applied where all of it is: with a part of it another one was measured, and a
+    gain of that would be told of settings that do nothing. `names`: base names of the files that
+    were to get them; a setting in effect on one of these is.
     """
     verdicts: dict[str, str] = {}
     for file in run.files:
@@ -63,10 +65,14 @@ def effect_of(run: RunSummary, names: Collection[str], settings: Mapping[str, st
                 verdicts[one.parameter] = one.verdict + (f" ({one.reason})" if one.reason else "")
     if not verdicts:
         return "never reached a file"
-    for verdict in verdicts.values():
-        if verdict.startswith(_IN_EFFECT):
-            return "applied"
-    return "; ".join(f"{name} {verdict}" for name, verdict in sorted(verdicts.items()))
+    lost = {
+        name: verdicts.get(name, "never reached a file") for name in settings
+        if not verdicts.get(name, "").startswith(_IN_EFFECT)
+    }  # fmt: skip
+    if not lost:
+        return "applied"
+    said = "; ".join(f"{name} {verdict}" for name, verdict in sorted(lost.items()))
+    return said if len(lost) == len(settings) else f"only a part is in effect: {said}"
 
 
 class ReplayBench(ABC):

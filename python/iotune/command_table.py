@@ -29,6 +29,8 @@ COMMANDS = {
         "A run as one HTML file: figures, findings, decisions.",
     ),
     "explain": ("iotune.cli.explain", "What was decided, applied, refused and gained."),
+    "advise": ("iotune.findings.command", "What of a run is slow by its shape, and what to do."),
+    "diff": ("iotune.comparing.command", "What changed between two runs, and what is noise."),
     "train": ("iotune.cli.train", "Measure settings for patterns without an answer."),
     "predict": ("iotune.cli.predict", "What settings are worth for a pattern never measured."),
     "prove": ("iotune.cli.prove", "Compare bytes under settings that are not proven here."),

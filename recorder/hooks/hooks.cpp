@@ -43,6 +43,8 @@ IOTUNE_START_DATA constinit LifeHooks g_life_hooks = {
     .after_mpi_init = [](Provider&) {},
     .before_mpi_finalize = [](Provider&) {},
     .run_ended = [](const char*) {},
+    .before_meeting = [] {},
+    .after_meeting = [] {},
     .before_leaving = [] {},
 };
 

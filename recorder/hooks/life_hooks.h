@@ -15,6 +15,10 @@ struct LifeHooks {
   // This process has written the run's trace, and no other one waits for it any more: after the
   // real MPI_Finalize, or at the exit of a process without MPI.
   void (*run_ended)(const char* trace);
+  // Around MPI_Barrier: what a rank did before it may be what others count on afterwards. Called
+  // outside of OwnCode.
+  void (*before_meeting)();
+  void (*after_meeting)();
   // The process is about to be replaced by another program, or to end without its handlers. Called
   // in whatever context.
   void (*before_leaving)();

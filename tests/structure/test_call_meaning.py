@@ -146,6 +146,7 @@ MAY_NAME_CALLS = {
     "python/iotune/proving/serial_prove.py": "makes the calls of HDF5",
     "python/iotune/importing/recorder_text.py": "how another tool writes down arguments",
     "models/settings/reach.py": "the call of each setting",
+    "python/iotune/findings/properties.py": "the call of each property",
 }
 
 

@@ -1,9 +1,10 @@
-"""Pass a folder through as a file system: to record what a preload cannot see, to read ahead, or
-to be slow.
+"""Pass a folder through as a file system: to record what a preload cannot see, to read ahead, to
+be slow, or to keep files as logs.
 
   iotune fuse mount data --trace run.iotrace -- ./static-program mount/input
   iotune fuse mount data --prefetch pattern -- ./static-program mount/input
   iotune fuse mount data --latency 2ms --bandwidth 100MB/s
+  iotune fuse mount data --logstore -- ./program mount/output
 
 Files below ROOT are seen below MOUNT, an empty folder. With a command after -- it is mounted
 for as long as the command runs, and the command's exit status is returned; without one until
@@ -11,7 +12,8 @@ Ctrl-C or `fusermount3 -u MOUNT`. The trace has the reads and writes that reach 
 by the process that made them: statically linked programs, io_uring and raw system calls too.
 Reads come through the page cache, in pieces of up to 128 KiB and ahead of the program, unless
 --direct is given. With --prefetch what is predicted is read into memory of the file system's own
-and served from there (docs/prefetch.md).
+and served from there (docs/prefetch.md). With --logstore directories that are files kept as logs
+(iotune log) are files below MOUNT, and so is kept what is made there.
 """
 
 import math
@@ -69,6 +71,10 @@ def command(
     direct: Annotated[
         bool, typer.Option("--direct", help="Past the page cache: every call as it is made.")
     ] = False,
+    logstore: Annotated[
+        bool,
+        typer.Option("--logstore", help="New files are kept as logs; those that are, are files."),
+    ] = False,
     prefetch: Annotated[
         Optional[str],
         typer.Option(metavar="BY", help="Read ahead: none, pattern, he2013, markov, recorded."),
@@ -96,6 +102,8 @@ def command(
             arguments.append(f"--bytes-per-second={bytes_a_second(bandwidth)}")
     if direct:
         arguments.append("--direct")
+    if logstore:
+        arguments.append("--logstore")
     if prefetch is not None:
         with value_of("--prefetch"):
             if prefetch not in PREDICTORS:

@@ -148,7 +148,7 @@ def fit(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
-    """Fit distributions: single ones, then head and tail at the best pivot."""
+    """Fit distributions: single ones, head and tail at the best pivot, and the longest times."""
     _demand_extra()
     from iotune.models.latency.report import fits_of
     from iotune.models.latency.samples import read_samples, selected
@@ -189,6 +189,7 @@ def fit(
     )  # fmt: skip
     for kind, one in fits.items():
         say(f"{kind.text()}: {one.verdict}: {one.reason}")
+        say(f"{kind.text()}: {one.times.text()}")
     for kind, why in without.items():
         say(f"{kind.text()}: {why}")
     next_command("iotune", "latency", "report", str(file))
@@ -236,6 +237,7 @@ def _row(kind: str, one: "LatencyFit") -> list[str]:
 
 def _as_json(one: "LatencyFit") -> dict[str, Any]:
     from iotune.models.latency.fitting import mixture_to_dict
+    from iotune.models.latency.response_times import response_times_to_dict
 
     def ranked(group: Any) -> list[dict[str, Any]]:
         return [
@@ -263,6 +265,7 @@ def _as_json(one: "LatencyFit") -> dict[str, Any]:
         "distance": one.distance if one.mixture else None,
         "heavy_tail": one.heavy_tail,
         "reason": one.reason,
+        "times": response_times_to_dict(one.times),
     }
 
 

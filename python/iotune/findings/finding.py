@@ -1,6 +1,6 @@
 """What a finding says (docs/findings.md). A finding is a fact of one run and what to do about it.
 
-All values are plain: `as_json` is what `iotune advise --json` prints and findings.schema.json holds.
+All values are plain: `as_json` is what `iotune advise --json` prints (advise.schema.json).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Setting:
     """A parameter that iotune sets by itself against the finding, once it was measured to help."""
 
     parameter: str  # as `iotune db` and docs/safety.md name it
-    state: str  # "set in this run", "refused in this run", "may be set"
+    state: str  # set in this run, or refused in this run, without effect, may be set
     why: str = ""  # what was said where it was refused
 
 
@@ -82,7 +82,5 @@ class Findings:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for `--json`."""
-        found = [
-            {**asdict(one), "page": one.page} for one in self.findings
-        ]
+        found = [{**asdict(one), "page": one.page} for one in self.findings]
         return {"findings": found, "checked": list(self.checked), "limits": list(self.limits)}

@@ -2,14 +2,139 @@
 
 from __future__ import annotations
 
-from iotune.findings.finding import Findings
+import os
+from dataclasses import replace
+from typing import Any
+
+from iotune import core
+from iotune.errors import Error
+from iotune.findings import thresholds
+from iotune.findings.facts import Facts
+from iotune.findings.finding import (
+    HIGH,
+    LOW,
+    MEDIUM,
+    SEVERITIES,
+    Evidence,
+    Finding,
+    Findings,
+    Setting,
+)
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.rules import RULES
 from iotune.traces.trace import Trace
+
+MOST_EVIDENCE = 8  # of a finding; more of the same persuades nobody
 
 
 def findings_of(trace: Trace) -> Findings:
     """The findings of an opened trace; of a program that does nothing slow there is none.
 
-    Reads the calls once; memory does not grow with their number. Raises Error where the trace
-    cannot be read.
+    Reads the calls three times at most; memory grows with files, datasets and ranks and not with
+    calls. Raises Error where the trace cannot be read.
     """
-    return Findings()
+    facts = Facts(trace)
+    found = []
+    for rule in RULES:
+        sighting = rule.look(facts)
+        if sighting is not None and sighting.evidence:
+            found.append(_finding(facts, rule, sighting))
+    found.sort(key=_gravity)
+    limits = [*facts.hdf5.limits]
+    sampled = sum(one.sampled_out for one in facts.run.files)
+    if sampled:
+        limits.append(f"{sampled} files are outside of the sample that was recorded of a series")
+    return Findings(tuple(found), tuple(one.id for one in RULES), tuple(limits))
+
+
+def _gravity(one: Finding) -> tuple[int, float, str]:
+    return SEVERITIES.index(one.severity), -(one.estimate.seconds if one.estimate else 0), one.id
+
+
+def _finding(facts: Facts, rule: Rule, sighting: Sighting) -> Finding:
+    ordered = sorted(sighting.evidence, key=lambda one: (-(one.seconds or 0), -one.bytes, one.file))
+    return Finding(
+        rule.id,
+        sighting.severity or severity(facts, sighting.evidence),
+        rule.title,
+        sighting.summary,
+        sighting.layer or rule.layer,
+        rule.advice,
+        tuple(ordered[:MOST_EVIDENCE]),
+        rule.snippets,
+        _settings(facts, rule, ordered),
+        sighting.estimate,
+        len(ordered) - len(ordered[:MOST_EVIDENCE]),
+    )
+
+
+def severity(facts: Facts, evidence: list[Evidence]) -> str:
+    """By the share of the run that the slowest rank spent in these calls; medium without times."""
+    times = [one.seconds for one in evidence if one.seconds is not None]
+    if not times or facts.elapsed_seconds <= 0:
+        return MEDIUM
+    share = sum(times) / facts.elapsed_seconds
+    if share >= thresholds.HIGH_SHARE:
+        return HIGH
+    return MEDIUM if share >= thresholds.MEDIUM_SHARE else LOW
+
+
+def _settings(facts: Facts, rule: Rule, evidence: list[Evidence]) -> tuple[Setting, ...]:
+    """What of the rule's parameters iotune set in this run, or may set where it is measured."""
+    file = next((one.file for one in evidence if one.file), "")
+    known = facts.files.get(file)
+    found = []
+    for name, value in rule.parameters:
+        outcome = next((one for one in known.settings if one.parameter == name), None) if known \
+            else None  # fmt: skip
+        if outcome is not None:
+            state = "set in this run" if outcome.verdict in ("applied", "unverifiable") else (
+                "refused in this run" if outcome.verdict == "refused" else "without effect"
+            )  # fmt: skip
+            found.append(Setting(name, state, outcome.reason))
+        elif file and _may_be_set(facts, file, name, value):
+            found.append(Setting(name, "may be set"))
+    return tuple(found)
+
+
+def _may_be_set(facts: Facts, file: str, name: str, value: str) -> bool:
+    """Whether a run on this platform would be given such a value, once it was measured."""
+    layers = {one.layer for one in facts.streams if one.file == file}
+    layer = next((one for one in ("hdf5", "mpiio", "posix") if one in layers), "")
+    parameter = next((one for one in core.parameters() if one["name"] == name), None)
+    if not layer or parameter is None or not _reaches(parameter, layers):
+        return False
+    question: dict[str, Any] = {
+        "layer": layer,
+        "program": facts.run.program,
+        "file": file,
+        "filesystem": facts.filesystem(file),
+        "mpi": facts.run.mpi if "mpiio" in layers else "",
+        "hdf5": facts.run.hdf5 if "hdf5" in layers else "",
+        "ranks": facts.run.ranks,
+        "nodes": facts.run.nodes,
+    }
+    try:
+        return not core.gate_refusals(question, {name: value})
+    except Error:
+        return False
+
+
+def _reaches(parameter: dict[str, Any], layers: set[str]) -> bool:
+    """Whether the file is one that the parameter's layer sees."""
+    layer = str(parameter["layer"])
+    if layer.startswith("hdf5"):
+        return "hdf5" in layers
+    return "mpiio" in layers if layer == "mpi-io hint" else True
+
+
+def with_path(finding: Finding, folder: str) -> Finding:
+    """The same with paths from `folder` on, where they lie below it."""
+
+    def short(path: str) -> str:
+        inside = path.startswith(folder.rstrip("/") + "/")
+        return os.path.relpath(path, folder) if inside else path
+
+    return replace(
+        finding, evidence=tuple(replace(one, file=short(one.file)) for one in finding.evidence)
+    )

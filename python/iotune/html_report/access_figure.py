@@ -29,23 +29,26 @@ from iotune.html_report.svg import (
 )
 from iotune.reports.tables import seconds_text, size_text
 
-_LEFT, _HEIGHT = 90.0, 320.0
+_LEFT, _HEIGHT = 100.0, 320.0
 _WORDS = ("read", "written")
 _SHOWN_LOOPS = 20  # rows of the table
 _LINES = 1500  # of the drawing without report.js
 
 
 def access_figure(
-    path: str, one: FileMap, rows: RankRows, elapsed_seconds: float, wide: float = WIDTH
+    path: str, one: FileMap, rows: RankRows, axis_seconds: float, wide: float = WIDTH
 ) -> Figure:
     """Offset against time, zoomable by report.js: loops and cells, whatever the number of calls."""
     loops = one.loops.loops()
     grid = one.grid
-    frame = Frame(_LEFT, 8, wide - _LEFT - RIGHT, _HEIGHT, elapsed_seconds, float(grid.end))
+    frame = Frame(_LEFT, 8, wide - _LEFT - RIGHT, _HEIGHT, axis_seconds, float(grid.end))
     covered = grid.used * grid.bin_bytes
     # An SVG of its own, so that report.js zooms by its viewBox alone.
     top = number(_HEIGHT * (1 - covered / grid.end))
-    place = f'x="0" y="{top}" width="{number(frame.width)}" height="{number(_HEIGHT - float(top))}"'
+    place = (
+        f'x="0" y="{top}" width="{number(frame.x(grid.elapsed_seconds) - frame.left)}" '
+        f'height="{number(_HEIGHT - float(top))}"'
+    )
     ground = "".join(
         image(grid.by_time[direction, :, : grid.used].T[::-1], direction, place)
         for direction in (0, 1)
@@ -59,7 +62,7 @@ def access_figure(
     )
     body = frame.box() + inner
     body += frame.x_axis(
-        time_ticks(elapsed_seconds, int(wide / 110)), "time since the run's first call"
+        time_ticks(axis_seconds, int(wide / 110)), "time since the run's first call"
     )
     body += frame.y_axis(byte_ticks(grid.end), "offset in the file")
     body += (
@@ -76,7 +79,7 @@ def access_figure(
         keys=_keys(one),
         kind="map",
         values={
-            "seconds": elapsed_seconds,
+            "seconds": axis_seconds,
             "end": grid.end,
             "frame": [frame.left, frame.top, frame.width, _HEIGHT],
             "names": list(rows.name_of_process) if len(rows.name_of_process) <= 4096 else [],

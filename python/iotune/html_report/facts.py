@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from iotune import core
-from iotune.errors import Error
+from iotune.findings import Findings, findings_of
 from iotune.html_report.call_pass import CallPass
 from iotune.html_report.rank_rows import RankRows, rank_rows
 from iotune.html_report.shares import Selections, selections_of
@@ -24,7 +23,7 @@ MAPPED_FILES = 6  # the largest, of each series one
 
 @dataclass
 class RunFacts:
-    """One run. `findings` is a Findings of iotune.findings, None where nothing looks for them."""
+    """One run."""
 
     trace: Trace
     run: RunSummary
@@ -34,8 +33,9 @@ class RunFacts:
     selections: Selections
     groups: list[Alike]  # of the files that moved bytes
     brought: dict[str, Comparison]  # by path, of files that are explained
-    findings: Any
+    findings: Findings
     losses: list[str]
+    axis_seconds: float  # where time axes end: of runs side by side the longest one's end
 
     @property
     def mapped(self) -> list[str]:
@@ -77,7 +77,8 @@ def gather(
             for file in run.files
             if is_explained(file) and not file.sampled_out
         },
-        findings=_findings_of(trace),
+        findings=findings_of(trace),
+        axis_seconds=run.elapsed_seconds,
         losses=list(dict.fromkeys(one for one in losses if not one.endswith(SAMPLE))),
     )
 
@@ -96,14 +97,3 @@ def _stripes_of(file: FilePattern) -> tuple[int, int]:
         return int(found[name]) if found.get(name, "").isdigit() else 0
 
     return value("striping_unit"), value("striping_factor")
-
-
-def _findings_of(trace: Trace) -> Any:
-    try:
-        look = importlib.import_module("iotune.findings")
-    except ModuleNotFoundError:  # an iotune without them
-        return None
-    try:
-        return look.findings_of(trace)
-    except Error:
-        return None

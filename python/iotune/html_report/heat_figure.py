@@ -26,15 +26,20 @@ _TITLES = ("read", "written")
 _VIEWS = ("as the program asked for them", "as they reached the file system")
 
 
-def heat_figures(bins: TimeBins, rows: RankRows, width: float = WIDTH) -> list[Figure]:
-    """A figure for each direction, and again below the libraries where that looks different."""
+def heat_figures(
+    bins: TimeBins, rows: RankRows, axis_seconds: float, width: float = WIDTH
+) -> list[Figure]:
+    """A figure for each direction, and again below the libraries where that looks different.
+
+    The time axis ends at `axis_seconds`, which is not before the run's end.
+    """
     found = []
     for view in range(len(_VIEWS)):
         for direction in (1, 0):
             cells = bins.bytes[view, direction]
             if not cells.any() or (view and _alike(cells, bins.bytes[0, direction])):
                 continue
-            found.append(_figure(bins, rows, view, direction, width))
+            found.append(_figure(bins, rows, view, direction, axis_seconds, width))
     return found
 
 
@@ -44,19 +49,20 @@ def _alike(cells: np.ndarray, others: np.ndarray) -> bool:
     return float(np.abs(cells - others).sum()) < 0.02 * moved
 
 
-def _figure(bins: TimeBins, rows: RankRows, view: int, direction: int, wide: float) -> Figure:
+def _figure(
+    bins: TimeBins, rows: RankRows, view: int, direction: int, axis_seconds: float, wide: float
+) -> Figure:
     cells = bins.bytes[view, direction]
     row_height = max(5.0, min(26.0, 340 / rows.count))
-    frame = Frame(
-        _LEFT, 8, wide - _LEFT - RIGHT, row_height * rows.count, bins.elapsed_seconds, rows.count
-    )
+    frame = Frame(_LEFT, 8, wide - _LEFT - RIGHT, row_height * rows.count, axis_seconds, rows.count)
     place = (
         f'x="{number(frame.left)}" y="{number(frame.top)}" '
-        f'width="{number(frame.width)}" height="{number(frame.height)}"'
+        f'width="{number(frame.x(bins.elapsed_seconds) - frame.left)}" '
+        f'height="{number(frame.height)}"'
     )
     body = frame.box() + image(cells, direction, place)
     body += frame.x_axis(
-        time_ticks(bins.elapsed_seconds, int(wide / 110)), "time since the run's first call"
+        time_ticks(axis_seconds, int(wide / 110)), "time since the run's first call"
     )
     body += _rank_axis(frame, rows)
     body += f'<rect class="hover" {place}/>'
@@ -82,7 +88,6 @@ def _figure(bins: TimeBins, rows: RankRows, view: int, direction: int, wide: flo
             "labels": [_row_name(rows, at) for at in range(rows.count)],
             "bin": width,
             "cells": [[round(value) for value in line] for line in cells.tolist()],
-            "frame": [frame.left, frame.top, frame.width, frame.height],
         },
     )
 

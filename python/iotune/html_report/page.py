@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,9 @@ def page_of(runs: Sequence[RunFacts], names: Sequence[str]) -> str:
     """The HTML of the report. `names` tell the runs apart where there are several."""
     parts: dict[str, list[_Column]] = {}
     order: list[str] = []
+    if len(runs) == 2:
+        longest = max(one.run.elapsed_seconds for one in runs)
+        runs = [replace(one, axis_seconds=longest) for one in runs]
     for number, facts in enumerate(runs):
         found = sections_of(facts, NARROW if len(runs) == 2 else WIDTH)
         for section in found:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
+from iotune.findings import Finding
 from iotune.html_report.access_figure import access_figure, rank_figures
 from iotune.html_report.bar_figure import (
     LAYER_NAMES,
@@ -71,7 +72,7 @@ class Heading:
 class FindingBlock:
     """A finding (iotune.findings)."""
 
-    finding: Any
+    finding: Finding
 
 
 @dataclass
@@ -165,8 +166,6 @@ def _when(seconds: float) -> str:
 
 def _findings(facts: RunFacts, wide: float) -> Iterator[Any]:
     found = facts.findings
-    if found is None:
-        return
     for one in found.findings:
         yield FindingBlock(one)
     if not found.findings and found.checked:
@@ -201,7 +200,7 @@ def _time(facts: RunFacts, wide: float) -> Iterator[Any]:
 
 
 def _heat(facts: RunFacts, wide: float) -> Iterator[Any]:
-    yield from heat_figures(facts.gathered.bins, facts.rows, wide)
+    yield from heat_figures(facts.gathered.bins, facts.rows, facts.axis_seconds, wide)
 
 
 def _files(facts: RunFacts, wide: float) -> Iterator[Any]:
@@ -319,7 +318,7 @@ def _maps(facts: RunFacts, wide: float) -> Iterator[Any]:
         one = maps[path]
         yield Heading(path)
         name = short_path(path.rsplit("/", 1)[-1])
-        yield access_figure(name, one, facts.rows, facts.run.elapsed_seconds, wide)
+        yield access_figure(name, one, facts.rows, facts.axis_seconds, wide)
         yield from rank_figures(name, one, facts.rows, wide)
     rest = len([one for one in facts.run.files if one.bytes > 0]) - len(maps)
     if maps and rest > 0:

@@ -162,10 +162,12 @@ def verify(file: _File) -> None:
     past = container.handle_bytes
     if past:
         data(
-            f"handle: a program wrote past the log store; its {size_text(past)} are not in the file"
+            f"handle: {size_text(past)} that a program wrote past the log store; they become the "
+            "file's when it is next opened with the log store"
         )
-    if past or not container.is_whole():
+    if not container.is_whole():
         say(f"{file} has lost bytes")
+    if past or not container.is_whole():
         raise typer.Exit(1)
     say(f"{file}: all that was synced is there")
     next_command("iotune", "log", "flatten", str(file), f"{file}.copy")

@@ -127,6 +127,11 @@ class _Flattening:
             container = LogContainer(self._source, verify=True)
             if not container.is_whole():
                 raise Error(f"{self._source} has lost bytes: see iotune log verify")
+            if container.handle_bytes:
+                raise Error(
+                    f"{self._source}: a program wrote past the log store; these bytes become the "
+                    "file's when it is next opened with the log store: do that first"
+                )
             plan = {
                 "source": os.fsdecode(self._source),
                 "id": container.id,

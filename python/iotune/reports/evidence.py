@@ -63,11 +63,7 @@ def compare_with_default(
     wanted = ";".join(f"{name}={settings[name]}" for name in sorted(settings))
     try:
         answer = _answer(database, file)
-        groups = [
-            one
-            for one in database.observations(_workload(run, file), file.bytes)
-            if _is_of_platform(one["platform"], run, file)
-        ]
+        groups = _groups(database, run, file)
     except Error:
         return Comparison()
     tuned = _rates([one for one in groups if wanted and one["settings_text"] == wanted])
@@ -82,6 +78,22 @@ def compare_with_default(
         production=compare_unpaired(tuned, default) if wanted else None,
         of_site=answer is not None and answer["source"] == _SITE,
     )
+
+
+def rates_of_workload(database: Database, run: RunSummary, file: FilePattern) -> list[list[float]]:
+    """Bytes a second of runs of the file's workload on its platform, for each settings they had."""
+    try:
+        return [_rates([one]) for one in _groups(database, run, file)]
+    except Error:
+        return []
+
+
+def _groups(database: Database, run: RunSummary, file: FilePattern) -> list[dict[str, Any]]:
+    return [
+        one
+        for one in database.observations(_workload(run, file), file.bytes)
+        if _is_of_platform(one["platform"], run, file)
+    ]
 
 
 def _workload(run: RunSummary, file: FilePattern) -> dict[str, Any]:

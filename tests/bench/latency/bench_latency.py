@@ -57,13 +57,13 @@ def main() -> int:
     table.add(f"right families (or tied with the best), % of {options.rounds} samples",
               100 * right / options.rounds, at_least(95, "%"))  # fmt: skip
     table.add("a power law's tail called heavy, %", 100 * verdicts / max(len(pivots), 1))
-    assert last is not None and last.mixture is not None
+    assert last is not None
     for correlation in CORRELATIONS:
         errors = []
         for servers in SERVERS:
-            formula = slowest_of(last.mixture, servers, correlation).p99_seconds
+            formula = slowest_of(last.times, servers, correlation).p99_seconds
             drawn = simulate_slowest(
-                last.mixture, servers, np.random.default_rng(servers), SIMULATED, correlation
+                last.times, servers, np.random.default_rng(servers), SIMULATED, correlation
             )
             errors.append(_off(formula, float(np.percentile(drawn, 99))))
         table.add(f"p99 of the slowest of up to {SERVERS[-1]}, correlation {correlation:g}: "

@@ -80,9 +80,9 @@ def sampled_rounds(folder: Path, ranks: int, rounds: int) -> Array:
 def compare(seconds: Array, correlation: float) -> tuple[float, Estimate, Estimate]:
     """The foretold p99 in ms, the measured one with its interval, and how far they are apart."""
     fit = fit_latency(seconds[::2].ravel())
-    if fit.mixture is None:
-        raise ArmFailed(f"no pivot parts these response times: {fit.reason}")
-    foretold = float(1e3 * slowest_of(fit.mixture, seconds.shape[1], correlation).p99_seconds)
+    if fit.times.tail is None:
+        raise ArmFailed(f"these response times have no tail: {fit.times.text()}")
+    foretold = float(1e3 * slowest_of(fit.times, seconds.shape[1], correlation).p99_seconds)
     slowest = 1e3 * seconds[1::2].max(axis=1)
     random = np.random.default_rng(1)
     drawn = [

@@ -1,4 +1,6 @@
-"""ROMIO's own tests say the same under the preload, recording and tuning, and leave equal files."""
+"""ROMIO's own tests say the same under the preload, recording and tuning and on logged files, and
+leave equal files.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,23 @@ def one(place: Place, name: str) -> bool:
     config.write_text(CONFIG)
     here = place.scratch / "here"
     seen = {}
-    for arm in ("bare", "again", "record", "tune"):
+    for arm in ("bare", "again", "record", "tune", "logged"):
         place.clear()
         here.mkdir()
         done = place.mpi(
             ranks, program, *ARGUMENTS.get(name, ["-fname", "file"]), cwd=here,
-            preload=arm in ("record", "tune"), IOTUNE_MODE="tune" if arm == "tune" else "record",
+            preload=arm in ("record", "tune", "logged"),
+            IOTUNE_MODE="tune" if arm == "tune" else "record",
+            IOTUNE_LOGSTORE=here if arm == "logged" else None,
             IOTUNE_CONFIG=config if arm == "tune" and name != "file_info" else None,
             IOTUNE_DB="none",
         )  # fmt: skip
+        if arm == "logged":
+            flat = place.scratch / "flat"
+            copied = place.run("cp", "-r", here, flat, IOTUNE_LOGSTORE=here, IOTUNE_MODE="off")
+            place.right(copied, "cp")
+            shutil.rmtree(here)
+            flat.rename(here)
         files = {p.name: hashlib.sha1(p.read_bytes()).hexdigest() for p in here.rglob("*")
                  if p.is_file()}  # fmt: skip
         seen[arm] = (done.status, said(done), files)
@@ -58,7 +68,7 @@ def one(place: Place, name: str) -> bool:
     if name in IN_ANY_ORDER:
         steady = set()
     assert seen["again"][:2] == (status, lines), (name, seen)
-    for arm in ("record", "tune"):
+    for arm in ("record", "tune", "logged"):
         assert seen[arm][:2] == (status, lines), (name, arm, seen["bare"], seen[arm])
         assert seen[arm][2].keys() == files.keys(), (name, arm, files, seen[arm])
         assert all(seen[arm][2][file] == files[file] for file in steady), (name, arm, seen)

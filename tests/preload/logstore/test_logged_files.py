@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from support.place import Place, main, not_verified
+from support.repository import ROOT
 
-PROGRAMS = Path(__file__).resolve().parents[1] / "programs" / "logstore"
+PROGRAMS = ROOT / "tests" / "preload" / "programs" / "logstore"
 
 
 def folders(place: Place, name: str) -> tuple[Path, Path]:

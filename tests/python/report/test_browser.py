@@ -68,7 +68,9 @@ zoomed.after = map.querySelector(".zoom").getAttribute("viewBox");
 zoomed.said = map.querySelector(".tools [role=status]").textContent;
 zoomed.ticks = map.querySelectorAll(".axis text.t").length;
 for (const figure of document.querySelectorAll("figure.map")) {
-  for (let at = 0; at < 2; at += 1) figure.querySelector(".tools button").click();
+  const [closer, , , , , , whole] = figure.querySelectorAll(".tools button");
+  whole.click();
+  closer.click();
   for (const path of figure.querySelectorAll(".each-write,.each-read")) {
     zoomed.each += (path.getAttribute("d").match(/M/g) || []).length;
   }

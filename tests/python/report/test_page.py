@@ -8,12 +8,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from iotune.cli import app
+from iotune.findings import Estimate, Evidence, Finding, Findings, Setting
+from iotune.findings.finding import Snippet
 from iotune.html_report import gather, page_of
 from iotune.html_report import page as page_module
 from iotune.traces.trace import open_trace
@@ -118,6 +119,13 @@ def test_two_runs_stand_side_by_side() -> None:
     totals = table_of(found["beside"], "The runs beside each other")
     assert totals[0] == ["", "run 1", "run 2", "run 2 over run 1"]
     assert ["written", "4.5 KiB", "4.5 KiB", "1.00×"] in totals
+    times = [
+        [one.text for one in figure.all("g", class_="x-axis")[0].all("text", class_="t")]
+        for figure in (
+            column.all("figure")[0] for column in found["heat"].all("div", class_="column")
+        )
+    ]
+    assert times[0] == times[1]
     columns = found["heat"].all("div", class_="column")
     for column, number, trace in zip(columns, "12", (HDF5, MERGED), strict=True):
         name = column.all("p", class_="run-name")[0]
@@ -148,8 +156,12 @@ def test_screen_readers_and_keyboards_find_their_way(traces: list[Path]) -> None
     for figure in whole.all("figure"):
         assert figure.all("details"), figure.text
         assert all(one.attributes["aria-hidden"] == "true" for one in figure.all("svg")[:1])
-    for region in whole.all("div", role="region"):
-        assert region.attributes["tabindex"] == "0"
+    # What scrolls can be reached by keys, and has a name; landmarks are the sections alone.
+    scrolling = whole.all("div", class_="scroll")
+    assert len(scrolling) > 10
+    for one in scrolling:
+        assert one.attributes["tabindex"] == "0" and one.attributes["role"] == "group"
+        assert {"aria-label", "aria-labelledby"} & set(one.attributes)
 
 
 def test_the_file_needs_no_other() -> None:
@@ -175,26 +187,27 @@ def test_names_of_anybody_s_are_no_markup(tmp_path: Path) -> None:
     html.encode("utf-8")
 
 
-def with_findings(*findings: SimpleNamespace, limits: tuple[str, ...] = ()) -> Element:
+def with_findings(found: Findings) -> Element:
     facts = gather(open_trace(HDF5))
-    facts.findings = SimpleNamespace(findings=findings, checked=("small-writes",), limits=limits)
+    facts.findings = found
     return sections(parsed(page_of([facts], ["a"])))["findings"]
 
 
 def test_findings_say_what_to_do() -> None:
-    finding = SimpleNamespace(
+    finding = Finding(
         id="small-writes",
         severity="high",
         title="small writes",
         summary="8 writes of 576 B",
+        layer="hdf5",
         advice="Write <more> at once.",
-        snippets=(SimpleNamespace(language="c", code="if (a < b)\n  H5Dwrite(…);"),),
-        settings=(SimpleNamespace(parameter="cb_nodes", state="may be set", why="not proven"),),
-        estimate=SimpleNamespace(seconds=0.5, share=0.001, how="all of it"),
-        evidence=(SimpleNamespace(file="/f.h5", dataset="/d", text="8 calls of 4 ranks"),),
+        evidence=(Evidence("8 calls of 4 ranks", "/f.h5", "/d"),),
+        snippets=(Snippet("c", "if (a < b)\n  H5Dwrite(…);"),),
+        settings=(Setting("cb_nodes", "may be set", "not proven"),),
+        estimate=Estimate(0.5, 0.001, "all of it"),
         more_evidence=2,
     )
-    found = with_findings(finding, limits=("times of 3 calls",))
+    found = with_findings(Findings((finding,), ("small-writes",), ("times of 3 calls",)))
     (article,) = found.all("article", class_="high")
     assert article.all("h3")[0].attributes["id"] == article.attributes["aria-labelledby"]
     assert article.all("code")[0].words == ["if (a < b)\n  H5Dwrite(…);"]
@@ -207,7 +220,10 @@ def test_findings_say_what_to_do() -> None:
 
 
 def test_no_finding_is_said_too() -> None:
-    assert "Nothing was found. Looked for: small-writes." in with_findings().text
+    assert (
+        "Nothing was found. Looked for: small-writes."
+        in with_findings(Findings((), ("small-writes",))).text
+    )
 
 
 def colours(theme: str) -> dict[str, str]:

@@ -83,10 +83,10 @@ def test_the_report_shares_the_largest_request_in_sampled_parts():
     # given three sizes of reads, and a single one of writes
     of_size = {1 << 20: mixture(scale=0.1), 4 << 20: mixture(scale=0.3), 16 << 20: mixture()}
     fits: dict[Kind, Any] = {
-        Kind("read", "cold", "posix", size): SimpleNamespace(mixture=one)
+        Kind("read", "cold", "posix", size): SimpleNamespace(times=one)
         for size, one in of_size.items()
     }
-    fits[Kind("write", "cold", "posix", 1 << 20)] = SimpleNamespace(mixture=mixture())
+    fits[Kind("write", "cold", "posix", 1 << 20)] = SimpleNamespace(times=mixture())
     groups = {
         kind: pd.DataFrame({"run": ["a"], "round": [0], "rank": [0], "seconds": [1.0]})
         for kind in fits

@@ -102,6 +102,15 @@ def test_after_a_kill_the_same_command_goes_on(
     assert not list(tmp_path.glob("*.flattening"))
 
 
+def test_what_was_written_past_the_log_store_is_not_left_behind(kept: Path) -> None:
+    (kept / "handle").write_bytes(b"past")
+    done = flatten(kept)
+    assert done.returncode == 1
+    assert b"past the log store" in done.stderr
+    assert (kept / "handle").read_bytes() == b"past"
+    assert not list(kept.parent.glob("*.flattening"))
+
+
 def test_what_changed_since_is_copied_anew(kept: Path, tmp_path: Path, content: bytes) -> None:
     copy = tmp_path / "copy"
     assert flatten(kept, copy, die_after=4).returncode == -signal.SIGKILL

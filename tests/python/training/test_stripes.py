@@ -135,19 +135,20 @@ def test_what_is_not_known_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def kept(filesystem: str, seconds_at: dict[int, float], tail: float, share: float = 0.05):
     """Requests that take some time each, and now and then, by a power law, far more."""
     pytest.importorskip("scipy")
-    from iotune.models.latency.families import BY_NAME, Fitted, Interval
-    from iotune.models.latency.fitting import Mixture
     from iotune.models.latency.kept import KeptKind, KeptLatency
+    from iotune.models.latency.response_times import ResponseTimes
+    from iotune.models.latency.tail import Tail
 
     kinds = []
     for size, seconds in seconds_at.items():
-        pivot = 1.2 * seconds
-        mixture = Mixture(
-            pivot, share,
-            Fitted(BY_NAME["normal"], (seconds, seconds / 20), Interval(high=pivot)),
-            Fitted(BY_NAME["power law"], (tail, pivot), Interval(low=pivot)),
+        end, shape = 1.2 * seconds, 1 / (tail - 1)
+        beyond = Tail(
+            end, share, "power law", shape, shape * end, 50, (shape, shape), (end, end)
         )  # fmt: skip
-        kinds.append(KeptKind("write", "cold", "mpiio", size, 1000, 0.0, mixture))
+        times = ResponseTimes(
+            1000, (0.0, (1 - share) / 2, 1 - share), (0.9 * seconds, seconds, end), beyond
+        )
+        kinds.append(KeptKind("write", "cold", "mpiio", size, 1000, 0.0, times))
     return KeptLatency(filesystem, "x86_64", "/scratch", tuple(kinds))
 
 
@@ -188,7 +189,7 @@ def test_the_bound_is_that_of_simulation() -> None:
     for count in (4, 64):
         one = slowest_part(kinds, 1 << 30, count)
         (of_size,) = [kind for kind in kinds if kind.bytes == (1 << 30) // count]
-        drawn = simulate_slowest(of_size.mixture, count, np.random.default_rng(3))
+        drawn = simulate_slowest(of_size.times, count, np.random.default_rng(3))
         assert one is not None and one.p95_seconds == pytest.approx(
             np.quantile(drawn, 0.95), rel=0.03
         )
@@ -212,18 +213,18 @@ def test_a_tail_without_a_mean_is_compared_all_the_same() -> None:
 
 
 def write_kept(folder: Path, filesystem: str, **more) -> Path:
-    from iotune.models.latency.fitting import mixture_to_dict
     from iotune.models.latency.kept import kept_path
+    from iotune.models.latency.response_times import response_times_to_dict
 
     one = kept(filesystem, FLAT, 2.5)
     path = kept_path(folder / "patterns.db", filesystem)
     path.parent.mkdir(parents=True, exist_ok=True)
     said = {
-        "format": "iotune-latency", "version": 1, "filesystem": filesystem,
+        "format": "iotune-latency", "version": 2, "filesystem": filesystem,
         "host_class": os.uname().machine, "directory": "/scratch",
         "kinds": [{"operation": "write", "cache": "cold", "interface": "mpiio",
                    "bytes": kind.bytes, "samples": 1000, "correlation": 0.0,
-                   "mixture": mixture_to_dict(kind.mixture)} for kind in one.kinds],
+                   "times": response_times_to_dict(kind.times)} for kind in one.kinds],
         **more,
     }  # fmt: skip
     path.write_text(json.dumps(said))
@@ -257,12 +258,13 @@ BAD = {
     "empty": lambda text: "",
     "a list": lambda text: "[]",
     "foreign": lambda text: '{"format": "other"}',
-    "newer": lambda text: text.replace('"version": 1', '"version": 2'),
+    "newer": lambda text: text.replace('"version": 2', '"version": 3'),
+    "of one tail at the pivot": lambda text: text.replace('"version": 2', '"version": 1'),
     "another machine": lambda text: text.replace(os.uname().machine, "vax"),
     "no number": lambda text: text.replace('"correlation": 0.0', '"correlation": "x"', 1),
     "out of range": lambda text: text.replace('"correlation": 0.0', '"correlation": 1.5', 1),
-    "not a number": lambda text: text.replace('"tail_share": 0.05', '"tail_share": NaN', 1),
-    "no family": lambda text: text.replace('"normal"', '"odd"', 1),
+    "not a number": lambda text: text.replace('"share": 0.05', '"share": NaN', 1),
+    "no family": lambda text: text.replace('"power law"', '"odd"', 1),
     "without kinds": lambda text: text.replace('"kinds"', '"kind"'),
 }
 

@@ -191,6 +191,11 @@ TEST_F(LoggedFileTest, many_idle_files_are_not_all_kept_open) {
   EXPECT_EQ(text(*open((root_ / "many0").string())), "bytes");
   LoggedFile::close_idle();
   EXPECT_EQ(descriptors(), before);
+  // Nor are the logs of others, of a file that is.
+  other_writes(0, "theirs");
+  const auto closed = descriptors();
+  EXPECT_EQ(text(*open()), "theirs");
+  EXPECT_LE(descriptors() - closed, 2);
 }
 
 TEST_F(LoggedFileTest, a_log_that_was_compacted_while_the_file_was_idle_is_not_written_to) {
@@ -326,13 +331,25 @@ TEST_F(LoggedFileTest, a_flush_after_a_write_sets_the_time_of_the_handle) {
   file->sync();
   EXPECT_EQ(handle().st_mtim.tv_sec, 2000);
   put(*file, 0, "z");
-  ASSERT_EQ(utimensat(AT_FDCWD, (path_ + "/handle").c_str(), old, 0), 0);
+  const timespec other[2] = {{1000, 0}, {3000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (path_ + "/handle").c_str(), other, 0), 0);
   file->flush();
+  EXPECT_EQ(handle().st_mtim.tv_sec, 3000);
   put(*file, 0, "w");
-  ASSERT_EQ(file->set_times(nullptr), 0);
-  ASSERT_EQ(utimensat(AT_FDCWD, (path_ + "/handle").c_str(), old, 0), 0);
+  struct stat before {};
+  struct stat after {};
+  ASSERT_EQ(file->status(before), 0);
+  EXPECT_GT(before.st_mtim.tv_sec, 1'600'000'000);
   file->flush();
-  EXPECT_EQ(handle().st_mtim.tv_sec, 2000);
+  EXPECT_GT(handle().st_mtim.tv_sec, 1'600'000'000);
+  ASSERT_EQ(file->status(after), 0);
+  EXPECT_EQ(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+  // Others were later.
+  put(*file, 0, "v");
+  const timespec later[2] = {{0, UTIME_OMIT}, {4'000'000'000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (path_ + "/handle").c_str(), later, 0), 0);
+  file->flush();
+  EXPECT_EQ(handle().st_mtim.tv_sec, 4'000'000'000);
 }
 
 TEST_F(LoggedFileTest, an_old_time_that_was_set_before_the_write_does_not_stay) {

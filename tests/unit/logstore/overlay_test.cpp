@@ -1,10 +1,16 @@
-// What lies over the map, against an array of bytes.
+// What lies over the map, against an array of bytes; and reads of many pieces.
 #include "logstore/store/overlay.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <random>
+#include <string>
+
+#include "logstore/store/read_plan.h"
 
 namespace iotune::logstore {
 namespace {
@@ -65,6 +71,46 @@ TEST(SizeChange, is_what_writes_and_truncations_do) {
   EXPECT_EQ(change.apply(15), 3);
   change.write(8);
   EXPECT_EQ(change.apply(15), 8);
+}
+
+class ReadPlanTest : public ::testing::Test {
+ protected:
+  ReadPlanTest() { EXPECT_EQ(write(fd_, "abcdefghij", 10), 10); }
+  ~ReadPlanTest() override { close(fd_); }
+
+  int fd_ = memfd_create("log", 0);
+};
+
+TEST_F(ReadPlanTest, what_lies_together_in_a_log_need_not_in_the_file) {
+  ReadPlan plan;
+  plan.add_data(2, fd_, 6);
+  plan.add_zeros(3);
+  plan.add_data(2, fd_, 4);
+  plan.add_data(1, fd_, 8);
+  plan.add_data(1, fd_, 9);
+  ASSERT_EQ(plan.bytes(), 9);
+  std::string bytes(9, '?');
+  int wrong = 0;
+  EXPECT_EQ(plan.run(reinterpret_cast<std::byte*>(bytes.data()), wrong), 9);
+  EXPECT_EQ(bytes, std::string("gh\0\0\0efij", 9));
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(ReadPlanTest, bytes_before_the_first_that_is_not_there_are_right) {
+  for (std::int64_t there = 0; there < 10; ++there) {
+    ASSERT_EQ(ftruncate(fd_, there), 0);
+    // Of the read's bytes 0 to 3 the log has 6 to 9, of 4 to 9 it has 0 to 5.
+    ReadPlan plan;
+    plan.add_data(4, fd_, 6);
+    plan.add_data(6, fd_, 0);
+    std::string bytes(10, '?');
+    int wrong = 0;
+    const std::int64_t right = plan.run(reinterpret_cast<std::byte*>(bytes.data()), wrong);
+    EXPECT_EQ(right, there > 6 ? there - 6 : 0) << there;
+    EXPECT_EQ(wrong, -EIO);
+    ASSERT_EQ(ftruncate(fd_, 0), 0);
+    ASSERT_EQ(pwrite(fd_, "abcdefghij", 10, 0), 10);
+  }
 }
 
 }  // namespace

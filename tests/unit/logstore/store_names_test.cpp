@@ -55,6 +55,28 @@ TEST_F(StoreNamesTest, logs_may_be_read_by_whom_the_file_may) {
   }
 }
 
+TEST_F(StoreNamesTest, modes_and_owners_are_those_of_all_that_is_in_it) {
+  const auto file = open();
+  put(*file, 0, "x");
+  EXPECT_EQ(file->set_mode(0464), 0);
+  EXPECT_EQ(mode_of(path_), 0775U);
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    const bool is_handle = entry.path().filename() == "handle";
+    EXPECT_EQ(mode_of(entry.path()), is_handle ? 0464U : 0664U) << entry.path();
+  }
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  EXPECT_EQ(file->set_owner(12345, 54321), 0);
+  put(*open(), 0, "y");
+  LoggedFile::close_idle();
+  EXPECT_EQ(in_child([&] { return put(*open(), 1, "z") == 1 ? 0 : 1; }), 0);
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    struct stat about {};
+    ASSERT_EQ(stat(entry.path().c_str(), &about), 0);
+    EXPECT_EQ(about.st_uid, 12345U) << entry.path();
+    EXPECT_EQ(about.st_gid, 54321U) << entry.path();
+  }
+}
+
 TEST_F(StoreNamesTest, nothing_is_made_where_something_is) {
   EXPECT_EQ(LoggedFile::make(path_, 0644), -EEXIST);
   EXPECT_EQ(LoggedFile::make(root_, 0644), -EEXIST);

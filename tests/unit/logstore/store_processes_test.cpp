@@ -71,6 +71,19 @@ TEST_F(StoreProcessesTest, parent_and_child_have_a_writer_each_after_a_fork) {
   EXPECT_EQ(files_ending(".log"), 2U);
 }
 
+TEST_F(StoreProcessesTest, what_the_parent_read_ahead_of_its_log_is_not_the_child_s) {
+  const auto file = open();
+  const auto write_and_read = [&](char fill) {
+    put(*file, 0, std::string(1000, fill));
+    for (std::int64_t at = 0; at < 1000; at += 10) {
+      if (text(*file, at, 10) != std::string(10, fill)) return 1;
+    }
+    return 0;
+  };
+  EXPECT_EQ(write_and_read('p'), 0);
+  EXPECT_EQ(in_child([&] { return write_and_read('c'); }), 0);
+}
+
 TEST_F(StoreProcessesTest, a_child_of_a_fork_never_sees_zeros_for_a_removed_file) {
   const auto file = open();
   put(*file, 0, "parent");

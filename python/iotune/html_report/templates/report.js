@@ -44,19 +44,25 @@
     for (const section of document.querySelectorAll("main section")) watch.observe(section);
   };
 
-  const sizeText = (count) => {
+  // Digits behind the point that tell values a step apart.
+  const digitsFor = (step) => Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+  // `step`: how finely sizes are told; 0 as one would say them.
+  const sizeText = (count, step = 0) => {
     const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let at = 0;
-    while (Math.abs(count) >= 1024 && at < units.length - 1) {
-      count /= 1024;
+    let value = count;
+    while (Math.abs(value) >= 1024 && at < units.length - 1) {
+      value /= 1024;
       at += 1;
     }
-    return (at === 0 ? Math.round(count) : count.toFixed(count < 10 ? 2 : 1)) + " " + units[at];
+    const digits = step > 0 ? digitsFor(step / 1024 ** at) : value < 10 ? 2 : 1;
+    if (at === 0 || digits > 3) return Math.round(count).toLocaleString("en") + " B";
+    return value.toFixed(digits) + " " + units[at];
   };
   const timeText = (seconds, step) => {
-    const [unit, factor] = step < 1e-3 ? ["µs", 1e6] : step < 1 ? ["ms", 1e3] : ["s", 1];
-    const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step * factor) + 1e-9)));
-    return (seconds * factor).toFixed(digits) + " " + unit;
+    const most = Math.max(Math.abs(seconds), step);
+    const [unit, factor] = most < 1e-3 ? ["µs", 1e6] : most < 1 ? ["ms", 1e3] : ["s", 1];
+    return (seconds * factor).toFixed(Math.min(9, digitsFor(step * factor))) + " " + unit;
   };
   const nice = (step) => {
     const power = 10 ** Math.floor(Math.log10(step));
@@ -116,6 +122,7 @@
       this.hover = figure.querySelector(".hover");
       this.inner = figure.querySelector(".zoom");
       this.loops = figure.querySelector(".loops");
+      this.cells = figure.querySelectorAll(".zoom .cells");
       this.each = document.createElementNS(SVG, "g");
       this.inner.append(this.each);
       [this.left, this.top, this.width, this.height] = values.frame;
@@ -226,11 +233,14 @@
       const width = (t1 - t0) / this.values.seconds * this.width;
       const height = (o1 - o0) / this.values.end * this.height;
       this.inner.setAttribute("viewBox", [x, y, width, height].join(" "));
+      // From near cells are large, and say less than what lies on them.
+      const near = width < this.width / 8 || height < this.height / 8;
+      for (const image of this.cells) image.style.opacity = near ? 0.25 : "";
       this.drawTicks();
       this.drawEach();
       const step = (t1 - t0) / 100;
       this.status.textContent = timeText(t0, step) + " to " + timeText(t1, step) + ", offsets " +
-        sizeText(o0) + " to " + sizeText(o1);
+        sizeText(o0, (o1 - o0) / 100) + " to " + sizeText(o1, (o1 - o0) / 100);
     }
 
     drawTicks() {
@@ -265,7 +275,7 @@
         const y = bottom - (offset - o0) / (o1 - o0) * this.height;
         return [made("path", { class: "tick", d: "M" + (this.left - 5) + " " + y + "h5" }),
           made("text", { class: "t", x: this.left - 9, y: y + 4, "text-anchor": "end" },
-            sizeText(offset))];
+            sizeText(offset, offsetStep))];
       }));
     }
 
@@ -328,7 +338,8 @@
           nearest = loop;
         }
       }
-      const place = timeText(time, (t1 - t0) / 1000) + ", offset " + sizeText(offset);
+      const place = timeText(time, (t1 - t0) / 1000) + ", offset " +
+        sizeText(offset, (o1 - o0) / 1000);
       showTip(event, place + (nearest ? "\n" + loopText(nearest, this.values.names) : ""));
     }
   }

@@ -1,4 +1,4 @@
-#include "logstore/preload/open_files.h"
+#include "logstore/preload/logged_descriptors.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 namespace iotune::logstore {
 
-constinit std::atomic<OpenFile*> g_open_files[kMostDescriptors] = {};
+constinit std::atomic<OpenDescription*> g_logged[kMostDescriptors] = {};
 
 namespace {
 
@@ -27,21 +27,21 @@ constinit ResettableMutex g_lock;
 // Highest descriptor that was ever logged, and 1 more.
 constinit std::atomic<int> g_end{0};
 
-std::vector<OpenFile*>& all_files() {
-  static auto* const all = new std::vector<OpenFile*>;
+std::vector<OpenDescription*>& all_files() {
+  static auto* const all = new std::vector<OpenDescription*>;
   return *all;
 }
 
-OpenFile* free_file() {
-  for (OpenFile* const file : all_files()) {
+OpenDescription* free_file() {
+  for (OpenDescription* const file : all_files()) {
     if (file->holders.load(std::memory_order_acquire) == 0) return file;
   }
-  all_files().push_back(new OpenFile);
+  all_files().push_back(new OpenDescription);
   return all_files().back();
 }
 
-void set(int fd, OpenFile* file) noexcept {
-  g_open_files[fd].store(file, std::memory_order_release);
+void set(int fd, OpenDescription* file) noexcept {
+  g_logged[fd].store(file, std::memory_order_release);
   if (file == nullptr) return;
   int end = g_end.load(std::memory_order_relaxed);
   while (end <= fd && !g_end.compare_exchange_weak(end, fd + 1)) {
@@ -52,7 +52,7 @@ void set(int fd, OpenFile* file) noexcept {
 constexpr unsigned kClosing = 1U << 31;
 
 // The last holder lets the file go. What could not be flushed then is said by the file itself.
-int let_go(OpenFile& file) noexcept {
+int let_go(OpenDescription& file) noexcept {
   unsigned holders = file.holders.load(std::memory_order_acquire);
   while (!file.holders.compare_exchange_weak(holders, holders == 1 ? kClosing : holders - 1)) {
   }
@@ -66,24 +66,24 @@ int let_go(OpenFile& file) noexcept {
 
 }  // namespace
 
-bool OpenFile::reads() const noexcept {
+bool OpenDescription::reads() const noexcept {
   return access != O_WRONLY;
 }
-bool OpenFile::writes() const noexcept {
+bool OpenDescription::writes() const noexcept {
   return access != O_RDONLY;
 }
 
 Held::Held(int fd) noexcept {
   if (static_cast<unsigned>(fd) >= static_cast<unsigned>(kMostDescriptors)) return;
   while (true) {
-    OpenFile* const file = g_open_files[fd].load(std::memory_order_acquire);
+    OpenDescription* const file = g_logged[fd].load(std::memory_order_acquire);
     if (file == nullptr) return;
     unsigned holders = file->holders.load(std::memory_order_acquire);
     while (holders != 0 && holders != kClosing &&
            !file->holders.compare_exchange_weak(holders, holders + 1)) {
     }
     if (holders == 0 || holders == kClosing) continue;  // closed meanwhile
-    if (g_open_files[fd].load(std::memory_order_acquire) == file) {
+    if (g_logged[fd].load(std::memory_order_acquire) == file) {
       file_ = file;
       return;
     }
@@ -99,7 +99,7 @@ bool enter_descriptor(int fd, std::shared_ptr<LoggedFile> file, int flags) noexc
   if (fd < 0 || fd >= kMostDescriptors) return false;
   try {
     const ResettableMutex::Guard held(g_lock);
-    OpenFile* const one = free_file();
+    OpenDescription* const one = free_file();
     one->file = std::move(file);
     one->access = flags & O_ACCMODE;
     one->syncs = (flags & O_DSYNC) != 0;  // part of O_SYNC
@@ -122,7 +122,7 @@ void copy_descriptor(int fd, int to) noexcept {
 
 int leave_descriptor(int fd) noexcept {
   if (!is_logged(fd)) return 0;
-  OpenFile* const file = g_open_files[fd].exchange(nullptr, std::memory_order_acq_rel);
+  OpenDescription* const file = g_logged[fd].exchange(nullptr, std::memory_order_acq_rel);
   return file == nullptr ? 0 : let_go(*file);
 }
 
@@ -173,9 +173,9 @@ void enter_inherited_descriptors() noexcept {
   closedir(open);
 }
 
-void reset_open_files() noexcept {
+void reset_logged_descriptors() noexcept {
   g_lock.reset();
-  for (OpenFile* const file : all_files()) file->position.reset();
+  for (OpenDescription* const file : all_files()) file->position.reset();
 }
 
 }  // namespace iotune::logstore

@@ -14,7 +14,7 @@ namespace iotune::logstore {
 
 // One open(2) of a logged file, shared by the descriptors that dup gives. Its memory is never
 // given back, only used again: threads may look at it while another one closes.
-struct OpenFile {
+struct OpenDescription {
   std::shared_ptr<LoggedFile> file;
   int access = 0;                    // O_RDONLY, O_WRONLY or O_RDWR
   bool syncs = false;                // O_SYNC or O_DSYNC
@@ -30,11 +30,11 @@ struct OpenFile {
 
 // Descriptors from here on are never logged: open() fails with EMFILE.
 inline constexpr int kMostDescriptors = 65536;
-extern std::atomic<OpenFile*> g_open_files[kMostDescriptors];
+extern std::atomic<OpenDescription*> g_logged[kMostDescriptors];
 
 inline bool is_logged(int fd) noexcept {
   return static_cast<unsigned>(fd) < static_cast<unsigned>(kMostDescriptors) &&
-         g_open_files[fd].load(std::memory_order_relaxed) != nullptr;
+         g_logged[fd].load(std::memory_order_relaxed) != nullptr;
 }
 
 // An open file for the time of one call; none where the descriptor is no logged file's (any more).
@@ -45,11 +45,11 @@ class Held {
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   explicit operator bool() const noexcept { return file_ != nullptr; }
-  OpenFile* operator->() const noexcept { return file_; }
-  OpenFile& operator*() const noexcept { return *file_; }
+  OpenDescription* operator->() const noexcept { return file_; }
+  OpenDescription& operator*() const noexcept { return *file_; }
 
  private:
-  OpenFile* file_ = nullptr;
+  OpenDescription* file_ = nullptr;
 };
 
 // `fd` stands for `file` from now on; flags as of open(2). False: there is no memory.
@@ -62,6 +62,6 @@ int leave_descriptors(unsigned first, unsigned last) noexcept;
 // What an exec left open.
 void enter_inherited_descriptors() noexcept;
 // After fork, in the child.
-void reset_open_files() noexcept;
+void reset_logged_descriptors() noexcept;
 
 }  // namespace iotune::logstore

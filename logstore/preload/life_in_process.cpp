@@ -1,5 +1,7 @@
 // The library's life in a process: put in between, watched descriptors, fork, the end.
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -8,7 +10,7 @@
 
 #include "logstore/preload/host.h"
 #include "logstore/preload/library_interface.h"
-#include "logstore/preload/open_files.h"
+#include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/store_options.h"
@@ -62,29 +64,46 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   if (t_inside != 0) return;
   reset_prefix_lock();
-  reset_open_files();
+  reset_logged_descriptors();
   LoggedFile::after_fork(true);
+}
+
+// Once there are threads the kernel waits some 15 ms for each larger table.
+void enlarge_descriptor_table() noexcept {
+  constexpr int kHigh = 960;
+  const int copy = fcntl(2, F_DUPFD_CLOEXEC, kHigh);
+  if (copy >= 0) close(copy);
+}
+
+bool can_work() noexcept {
+  return g_watches_descriptors.load(std::memory_order_acquire) && t_inside == 0 &&
+         !g_host->in_vfork_child();
+}
+
+// What cannot be flushed now is told by a later flush, or close().
+void before_meeting() {
+  if (!can_work()) return;
+  const Inside inside;
+  LoggedFile::flush_all();
+}
+void after_meeting() {
+  if (!can_work()) return;
+  const Inside inside;
+  LoggedFile::refresh_all();
 }
 
 // exec keeps the descriptors, and nothing of memory. A handler of a signal that interrupted this
 // library finds it half changed: then what was not flushed stays so.
 void before_leaving() {
-  if (!g_watches_descriptors.load(std::memory_order_acquire) || t_inside != 0 ||
-      g_host->in_vfork_child()) {
-    return;
-  }
+  if (!can_work()) return;
   const int kept = errno;
   const Inside inside;
-  LoggedFile::before_fork();
-  LoggedFile::after_fork(false);
+  LoggedFile::flush_all();
   errno = kept;
 }
 
 __attribute__((destructor)) void stop() {
-  if (!g_watches_descriptors.load(std::memory_order_acquire) || t_inside != 0 ||
-      g_host->in_vfork_child()) {
-    return;
-  }
+  if (!can_work()) return;
   const Inside inside;
   LoggedFile::at_exit();
 }
@@ -122,10 +141,13 @@ extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
   find_real_calls();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   const Inside inside;
+  enlarge_descriptor_table();
   host->put_in_between(replace);
   enter_inherited_descriptors();
   *hooks = {.is_below_prefix = is_below_prefix,
             .is_logged = [](int fd) { return is_logged(fd); },
+            .before_meeting = before_meeting,
+            .after_meeting = after_meeting,
             .before_leaving = before_leaving};
   return true;
 }

@@ -1,0 +1,205 @@
+"""What a trace alone sees of HDF5: selections, chunks, caches, property lists.
+
+The first transfers are looked at one by one, as many as MOST_TRANSFERS; `limits` says where that
+was not all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from iotune.findings.properties import Properties, is_property_call
+from iotune.findings.selections import chunks_of, runs_of
+from iotune.traces.call_filter import CallFilter
+from iotune.traces.call_meaning import meaning_of, meanings
+from iotune.traces.calls import CallReader
+
+MOST_TRANSFERS = 100_000
+_MOST_CHUNKS = 4096  # of one transfer; beyond it chunks are counted by nobody
+_MOST_TOUCHES = 1_000_000
+_CHUNKED = 2
+
+
+@dataclass
+class Chunks:
+    """How one process, or all, went through a dataset's chunks in one direction."""
+
+    asked_bytes: int = 0
+    touches: int = 0
+    loads: int = 0  # of these that the cache did not hold
+    most_at_once: int = 0  # of one transfer
+    seen: set[tuple[int, ...]] = field(default_factory=set)
+
+
+@dataclass
+class Dataset:
+    """One dataset of the run, and what of its transfers was looked at."""
+
+    file: str
+    path: str
+    dims: tuple[int, ...] = ()
+    chunk: tuple[int, ...] = ()  # empty: it has none
+    element_bytes: int = 0
+    filters: int = 0
+    cache_bytes: int = 0  # the least that some process had
+    independent_reads: bool = False
+    # By direction, True for writes:
+    transfers: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
+    pieces: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
+    unions: dict[bool, int] = field(default_factory=lambda: defaultdict(int))  # of blocks, points
+    bytes: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
+    converted: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
+    memory_bytes: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
+    # Process -> iotune's numbers of its open handles: one for each time that it was opened
+    opened: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    # (is write, process) -> chunks; (is write) -> chunk -> processes, up to two
+    chunks: dict[tuple[bool, int], Chunks] = field(default_factory=lambda: defaultdict(Chunks))
+    owners: dict[bool, dict[tuple[int, ...], set[int]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(set))
+    )
+    touched_in_full: bool = True  # whether every transfer's chunks are known
+
+    @property
+    def chunk_bytes(self) -> int:
+        """As it lies in memory."""
+        size = self.element_bytes
+        for one in self.chunk:
+            size *= one
+        return size
+
+
+def _wanted(transfers: bool) -> CallFilter:
+    names = tuple(
+        one.name
+        for one in meanings().values()
+        if is_property_call(one) or (transfers and one.of_hdf5 and one.transfer)
+    )
+    return CallFilter(layers=("hdf5",), names=names)
+
+
+class DatasetReader:
+    """Reads the HDF5 calls of a trace; `datasets` and `properties` are the result."""
+
+    def __init__(self, path: Path, version: str, used: bool = True):
+        """`version`: of HDF5. `used`: whether the run called it; else the trace is not read."""
+        self.datasets: dict[tuple[str, str], Dataset] = {}
+        self.limits: list[str] = []
+        # (process, file) -> dataset -> its chunks in memory, the longest unused first
+        self._cached: dict[tuple[int, str], dict[str, OrderedDict[tuple[int, ...], None]]] = {}
+        self._touches = 0
+        self._version = version
+        self.properties = Properties(version)
+        if used:
+            self._read_layouts(path)
+            self._read_calls(path)
+
+    def _read_layouts(self, path: Path) -> None:
+        notes = tuple(one.name for one in meanings().values() if one.notes("dataset"))
+        wanted = CallFilter(layers=("iotune",), names=notes)
+        last = ""
+        for batch in CallReader(path, wanted, ("arguments",)):
+            for text in batch.values("arguments"):
+                if not text or text == last:
+                    continue
+                last, said = text, json.loads(text)
+                where = (said.get("file", ""), said.get("path", ""))
+                one = self.datasets.setdefault(where, Dataset(*where))
+                one.dims = tuple(said.get("dims", ()))
+                one.chunk = tuple(said.get("chunk", ())) if said.get("layout") == _CHUNKED else ()
+                one.element_bytes = int(said.get("element_bytes", 0))
+                one.filters = int(said.get("filters", 0))
+
+    def _read_calls(self, path: Path) -> None:
+        """Property lists and transfers in their order: a file may be opened with others again."""
+        columns = ("process", "call", "file", "result", "arguments", "transfers")
+        seen = 0
+        for batch in CallReader(path, _wanted(transfers=bool(self.datasets)), columns):
+            for process, call, file, result, text, moved in zip(*map(batch.values, columns)):
+                meaning = meaning_of(call)
+                if not meaning.transfer:
+                    said = json.loads(text) if text else {}
+                    self.properties.take(process, meaning, file or "", result or 0, said)
+                    if meaning.opens_file:  # with all caches empty
+                        self._cached.pop((process, file or ""), None)
+                    continue
+                seen += 1
+                if seen > MOST_TRANSFERS:
+                    self._leave_out_the_rest(path)
+                    return
+                for one in json.loads(moved) if moved else ():
+                    dataset = self.datasets.get((file or "", one.get("dataset") or ""))
+                    if dataset is not None:
+                        self._add(process, dataset, meaning.writes, one)
+
+    def _leave_out_the_rest(self, path: Path) -> None:
+        self.limits.append(
+            f"of HDF5's transfers the selections of the first {MOST_TRANSFERS:,} were looked at"
+        )
+        columns = ("process", "call", "file", "result", "arguments")
+        self.properties = Properties(self._version)
+        for batch in CallReader(path, _wanted(transfers=False), columns):
+            for process, call, file, result, text in zip(*map(batch.values, columns)):
+                said = json.loads(text) if text else {}
+                self.properties.take(process, meaning_of(call), file or "", result or 0, said)
+
+    def _add(self, process: int, dataset: Dataset, writes: bool, one: Mapping[str, Any]) -> None:
+        points, selection = int(one.get("points") or 0), one.get("selection") or {}
+        if points <= 0:
+            return
+        moved = points * dataset.element_bytes
+        dataset.transfers[writes] += 1
+        dataset.opened[process].add(int(one.get("object") or 0))
+        dataset.bytes[writes] += moved
+        type_bytes = int(one.get("type_bytes") or 0)
+        if type_bytes and dataset.element_bytes and type_bytes != dataset.element_bytes:
+            dataset.converted[writes] += 1
+            dataset.memory_bytes[writes] = type_bytes
+        dataset.unions[writes] += selection.get("kind") in ("blocks", "points", "bounds")
+        dataset.pieces[writes] += runs_of(selection, dataset.dims)
+        if dataset.chunk and dataset.chunk_bytes:
+            independent = one.get("mode") != 1
+            dataset.independent_reads |= independent and not writes
+            self._touch(process, dataset, writes, selection, moved)
+
+    def _touch(
+        self,
+        process: int,
+        dataset: Dataset,
+        writes: bool,
+        selection: Mapping[str, Any],
+        moved: int,
+    ) -> None:
+        touched = chunks_of(selection, dataset.dims, dataset.chunk, _MOST_CHUNKS)
+        if touched is None or self._touches > _MOST_TOUCHES:
+            dataset.touched_in_full = False
+            return
+        self._touches += len(touched)
+        cache_bytes = self.properties.cache_bytes(process, dataset.file, dataset.path)
+        dataset.cache_bytes = (
+            min(dataset.cache_bytes, cache_bytes) if dataset.chunks else cache_bytes
+        )
+        found = dataset.chunks[writes, process]
+        found.asked_bytes += moved
+        found.touches += len(touched)
+        found.most_at_once = max(found.most_at_once, len(touched))
+        found.seen.update(touched)
+        of_file = self._cached.setdefault((process, dataset.file), {})
+        held = of_file.setdefault(dataset.path, OrderedDict())
+        room = cache_bytes // dataset.chunk_bytes
+        owners = dataset.owners[writes]
+        for chunk in touched:
+            if len(owners[chunk]) < 2:
+                owners[chunk].add(process)
+            if chunk in held:
+                held.move_to_end(chunk)
+                continue
+            found.loads += 1
+            if room > 0:
+                held[chunk] = None
+                while len(held) > room:
+                    held.popitem(last=False)

@@ -1,0 +1,183 @@
+"""All that findings rest on: the run's summary, its streams, its datasets."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from iotune import core
+from iotune.findings import thresholds
+from iotune.findings.covered import Covered
+from iotune.findings.datasets import DatasetReader
+from iotune.findings.finding import Estimate, Evidence
+from iotune.findings.streams import BELOW, NOBODY, Stream, StreamReader
+from iotune.models.settings.file_layout import striping_of
+from iotune.traces.call_filter import CallFilter
+from iotune.traces.call_meaning import meaning_of
+from iotune.traces.calls import MISSING, CallReader
+from iotune.traces.summary import FilePattern, RunSummary
+from iotune.traces.trace import Trace
+
+# Of these nobody cares how they are read: they are the system's, or one call's own.
+_NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/locale/")
+_NOT_DATA_ENDS = (".py", ".pyc", ".so", ".jar")
+_LOCAL = ("ext4", "xfs", "btrfs", "tmpfs", "ramfs", "zfs", "f2fs", "overlay")
+_SHARED_POINTER = ".shfp."  # ROMIO's own file beside one with a shared file pointer
+
+
+class Facts:
+    """Of one trace. Reads it twice at most, when first asked."""
+
+    def __init__(self, trace: Trace):
+        self.run: RunSummary = trace.summary
+        self._path = trace.path
+        processes = core.processes(trace.path)
+        ranks = [int(one.get("rank", -1)) for one in processes]
+        self._calls = StreamReader(trace.path, ranks)
+        if any(one.get("rank_from") == "log" for one in processes):
+            _place_by_file(self._calls.streams)
+        self.streams: list[Stream] = [one for one in self._calls.streams if is_data(one.file)]
+        self.files: dict[str, FilePattern] = {one.path: one for one in self.run.files}
+
+    @functools.cached_property
+    def hdf5(self) -> DatasetReader:
+        """What HDF5 was asked for."""
+        return DatasetReader(
+            self._path, self.run.hdf5, any(one.layer == "hdf5" for one in self.streams)
+        )
+
+    @property
+    def elapsed_seconds(self) -> float:
+        return self.run.elapsed_seconds
+
+    @property
+    def covered(self) -> dict[tuple[str, bool, int], Covered]:
+        """(file, is write, process) -> the different bytes that reached the file system."""
+        return {key: one for key, one in self._calls.covered.items() if is_data(key[0])}
+
+    def placed_requests(self, file: str, writes: bool) -> Iterator[tuple[Any, Any]]:
+        """Offsets and lengths of what reached a file, in batches; reads the trace again."""
+        columns = ("call", "offset_bytes", "length_bytes")
+        for batch in CallReader(self._path, CallFilter(layers=("posix",), files=(file,)), columns):
+            wanted = [meaning_of(name).writes == writes and meaning_of(name).transfer
+                      for name in batch.names("call")]  # fmt: skip
+            offset, length = (np.asarray(batch.numbers(name)) for name in columns[1:])
+            chosen = np.array(wanted)[np.asarray(batch.numbers("call"))] & (offset != MISSING)
+            yield offset[chosen], length[chosen]
+
+    def by_file(self, wanted: Callable[[Stream], bool]) -> dict[str, list[Stream]]:
+        """The streams that are wanted, of each file that has some."""
+        found: dict[str, list[Stream]] = defaultdict(list)
+        for one in self.streams:
+            if one.file and wanted(one):
+                found[one.file].append(one)
+        return found
+
+    def rank_of(self, process: int) -> int:
+        return next((one.rank for one in self.streams if one.process == process), -1)
+
+    @functools.cache  # noqa: B019 - lives as long as one look at a trace
+    def striping(self, file: str) -> dict[str, str]:
+        """`striping_factor` and `striping_unit` of a file that is still there."""
+        return striping_of(file)
+
+    @functools.cache  # noqa: B019
+    def filesystem(self, file: str) -> str:
+        """The file system of a file's folder as this host sees it; "unknown" if it is gone."""
+        return core.filesystem_of(os.path.dirname(file) or "/")
+
+    def is_local(self, file: str) -> bool:
+        """Whether the file's storage is the node's own."""
+        return self.filesystem(file) in _LOCAL
+
+    def block_bytes(self, file: str) -> int:
+        """What the file's storage moves at least: a stripe, else a page."""
+        return int(self.striping(file).get("striping_unit", 4096))
+
+    @functools.cached_property
+    def largest_rates(self) -> dict[bool, float]:
+        """Bytes a second of large requests, by direction, where the run has enough of them."""
+        moved: dict[bool, int] = defaultdict(int)
+        taken: dict[bool, float] = defaultdict(float)
+        for one in self.streams:
+            if one.meaning.below_mpi and one.meaning.transfer:
+                moved[one.meaning.writes] += sum(one.bytes_of_size[4:])
+                taken[one.meaning.writes] += sum(one.seconds_of_size[4:])
+        return {
+            way: moved[way] / taken[way]
+            for way in moved
+            if moved[way] >= thresholds.ENOUGH_LARGE_BYTES and taken[way] > 0
+        }
+
+
+def _place_by_file(streams: Iterable[Stream]) -> None:
+    """Of another tool's log: calls below a library that lost their place inside of its calls."""
+    above = {one.file for one in streams if one.layer in ("hdf5", "mpiio") and one.bytes}
+    for one in streams:
+        if one.outer == NOBODY and one.meaning.below_mpi and one.file in above:
+            one.outer = one.parent = BELOW
+
+
+def is_data(file: str) -> bool:
+    """Whether a path is one that a program keeps data in; "" is no path and is kept."""
+    if file.startswith("/dev/shm/"):
+        return True
+    own = file.startswith(_NOT_DATA) or file.endswith(_NOT_DATA_ENDS) or _SHARED_POINTER in file
+    return not own
+
+
+def slowest(parts: Iterable[tuple[int, float]]) -> float:
+    """The largest sum of seconds of one process, of (process, seconds)."""
+    sums: dict[int, float] = defaultdict(float)
+    for process, seconds in parts:
+        sums[process] += seconds
+    return max(sums.values(), default=0.0)
+
+
+def ranks_of(streams: Iterable[Stream]) -> tuple[int, ...]:
+    """Their ranks, rising; none for processes that are no ranks."""
+    return tuple(sorted({one.rank for one in streams if one.rank >= 0}))
+
+
+def evidence(streams: Sequence[Stream], text: str, file: str = "", dataset: str = "") -> Evidence:
+    """All calls of these streams as evidence."""
+    seconds = slowest((one.process, one.seconds) for one in streams)
+    return Evidence(
+        text,
+        file,
+        dataset,
+        ranks_of(streams),
+        sum(one.calls for one in streams),
+        sum(one.bytes for one in streams),
+        seconds if seconds > 0 else None,
+    )
+
+
+def at_most(seconds: float, facts: Facts, how: str) -> Estimate | None:
+    """An upper bound; None without times."""
+    if seconds <= 0:
+        return None
+    elapsed = facts.elapsed_seconds
+    return Estimate(seconds, min(1.0, seconds / elapsed) if elapsed > 0 else None, how)
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """As people write them: rank 3, ranks 0-3, ranks 0,2,4-7; "" for none."""
+    if not ranks:
+        return ""
+    parts: list[str] = []
+    first = last = ranks[0]
+    for one in [*ranks[1:], None]:
+        if one is not None and one == last + 1:
+            last = one
+            continue
+        parts.append(str(first) if first == last else f"{first}-{last}")
+        first = last = one if one is not None else last
+    if len(parts) > 4:
+        return f"{len(ranks)} ranks from {ranks[0]} to {ranks[-1]}"
+    return ("rank " if len(ranks) == 1 else "ranks ") + ",".join(parts)

@@ -1,0 +1,242 @@
+"""Calls that move nothing, small files, and stdio."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from iotune.findings import thresholds as limit
+from iotune.findings.facts import Facts, at_most, evidence, slowest
+from iotune.findings.finding import LOW, Evidence
+from iotune.findings.rule import Rule, Sighting, c
+from iotune.findings.streams import Stream
+from iotune.reports.tables import size_text
+
+_SECONDS_OF = "all the time of these calls on the slowest rank"
+
+
+def _often(facts: Facts, wanted: Callable[[Stream], bool], many: int, what: str) -> list[Evidence]:
+    """Files on which some process makes so many calls of a kind."""
+    found = []
+    files: dict[str, list[Stream]] = defaultdict(list)
+    for one in facts.streams:
+        if one.by_program and wanted(one):
+            files[one.file].append(one)
+    for file, streams in files.items():
+        of_process: dict[int, int] = defaultdict(int)
+        for one in streams:
+            of_process[one.process] += one.calls
+        most = max(of_process.values())
+        if most >= many:
+            text = f"{what.format(most)} by one process"
+            found.append(evidence(streams, text, file))
+    return found
+
+
+def _total(facts: Facts, found: list[Evidence], summary: str) -> Sighting | None:
+    if not found:
+        return None
+    seconds = sum(one.seconds or 0 for one in found)
+    calls = sum(one.calls for one in found)
+    return Sighting(found, summary.format(calls), at_most(seconds, facts, _SECONDS_OF))
+
+
+def _opens(facts: Facts) -> Sighting | None:
+    found = _often(facts, lambda one: one.meaning.opens_file, limit.MANY_OPENS, "opened {:,} times")
+    return _total(facts, found, "{:,} times a file is opened that was open before")
+
+
+def _queries(facts: Facts) -> Sighting | None:
+    found = _often(
+        facts,
+        lambda one: (
+            one.layer == "posix"  # what stdio is asked it knows by itself
+            and one.meaning.verb == "asks"
+            and one.meaning.thing in ("path", "file")
+        ),
+        limit.MANY_QUERIES,
+        "asked about {:,} times",
+    )
+    found = [one if one.file else _of_paths(one) for one in found]
+    return _total(facts, found, "{:,} calls only ask whether and how large files are")
+
+
+def _of_paths(one: Evidence) -> Evidence:
+    text = one.text.replace("asked about", "paths asked about")
+    return Evidence(text, "", "", one.ranks, one.calls, one.bytes, one.seconds)
+
+
+def _syncs(facts: Facts) -> Sighting | None:
+    found = []
+    written: dict[tuple[int, str], int] = defaultdict(int)
+    for one in facts.streams:
+        if one.meaning.writes and one.layer in ("posix", "stdio"):
+            written[one.process, one.file] += one.bytes
+    streams_of = facts.by_file(
+        lambda one: (
+            (one.meaning.verb == "syncs" and one.by_program)
+            or (one.layer == "hdf5" and one.meaning.verb == "flushes")
+        )
+    )
+    for file, streams in streams_of.items():
+        for process in sorted({one.process for one in streams}):
+            own = [one for one in streams if one.process == process]
+            calls, size = sum(one.calls for one in own), written[process, file]
+            if calls >= limit.MANY_SYNCS and size < limit.BYTES_BETWEEN_SYNCS * calls:
+                text = f"a sync or flush after every {size_text(size / calls)} that were written"
+                found.append(evidence(own, f"{calls:,} times, {text}", file))
+    return _total(facts, found, "{:,} syncs wait for the storage")
+
+
+def _seeks(facts: Facts) -> Sighting | None:
+    transfers: dict[str, int] = defaultdict(int)
+    for one in facts.streams:
+        if one.by_program and one.meaning.transfer:
+            transfers[one.file] += one.calls
+    found = [
+        one
+        for one in _often(
+            facts,
+            lambda one: one.meaning.verb == "seeks" and one.meaning.thing == "file"
+            and one.layer in ("posix", "stdio", "mpiio"),
+            limit.MANY_SEEKS,
+            "{:,} seeks",
+        )
+        if one.calls >= 0.5 * transfers[one.file]
+    ]  # fmt: skip
+    return _total(facts, found, "{:,} seeks, about one for each transfer")
+
+
+def _small_files(facts: Facts) -> Sighting | None:
+    size: dict[str, int] = defaultdict(int)
+    own: dict[str, list[Stream]] = defaultdict(list)
+    for one in facts.streams:
+        if one.file and one.by_program:
+            size[one.file] += one.bytes
+            own[one.file].append(one)
+    small = [file for file in size if 0 < size[file] < limit.SMALL_FILE_BYTES]
+    if len(small) < limit.MANY_FILES:
+        return None
+    streams = [one for file in small for one in own[file]]
+    folders: dict[str, int] = defaultdict(int)
+    for file in small:
+        folders[file.rpartition("/")[0]] += 1
+    folder = max(folders, key=lambda one: folders[one])
+    total = sum(size[file] for file in small)
+    text = (
+        f"{len(small)} files of {size_text(total / len(small))} on average, most of them below "
+        f"{folder}/"
+    )
+    seconds = slowest((one.process, one.seconds) for one in streams if not one.meaning.transfer)
+    how = "the time of opening and closing them on the slowest rank"
+    return Sighting(
+        [evidence(streams, text)],
+        f"{len(small)} files hold {size_text(total)}",
+        at_most(seconds, facts, how),
+    )
+
+
+def _stdio(facts: Facts) -> Sighting | None:
+    found = []
+    files = facts.by_file(
+        lambda one: one.layer == "stdio" and one.by_program and one.meaning.transfer
+    )
+    for file, streams in files.items():
+        size = sum(one.bytes for one in streams)
+        if size >= limit.BULK_BYTES:
+            text = f"{size_text(size)} through stdio's buffer"
+            found.append(evidence(streams, text, file))
+    if not found:
+        return None
+    size = sum(one.bytes for one in found)
+    shared = any(len(one.ranks) > 1 for one in found)
+    return Sighting(
+        found,
+        f"{size_text(size)} pass through stdio",
+        severity="" if shared else LOW,
+    )
+
+
+_OPEN_ONCE = c("""
+int fd = open(name, O_WRONLY | O_CREAT, 0644);   /* before the loop */
+for (int k = 0; k < steps; ++k) pwrite(fd, data, bytes, at[k]);
+close(fd);                                       /* behind it */
+""")
+_KNOW = c("""
+struct stat status;
+if (rank == 0) stat(name, &status);   /* once, and told to the others */
+MPI_Bcast(&status, sizeof status, MPI_BYTE, 0, MPI_COMM_WORLD);
+""")
+_SYNC = c("""
+if (checkpoint_is_whole) fsync(fd);   /* or once, before close */
+""")
+_AT = c("""
+pread(fd, data, bytes, at);           /* instead of lseek and read */
+""")
+_ONE_FILE = c("""
+/* one HDF5 file, a record a step: a dataset that grows */
+hsize_t chunk[2] = {1, n}, most[2] = {H5S_UNLIMITED, n};
+H5Pset_chunk(dcpl, 2, chunk);
+H5Dset_extent(set, size);
+""")
+_POSIX = c("""
+int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+write(fd, data, bytes);                          /* some MiB at once */
+""")
+
+RULES = (
+    Rule(
+        "many-opens",
+        "the same file opened over and over",
+        "posix",
+        "Open files once and keep them open. Each open asks the metadata server, which all "
+        "jobs share.",
+        _opens,
+        (_OPEN_ONCE,),
+    ),
+    Rule(
+        "many-queries",
+        "many questions about files",
+        "posix",
+        "Ask once and remember. Where all ranks ask, let one do so and broadcast the answer.",
+        _queries,
+        (_KNOW,),
+    ),
+    Rule(
+        "many-syncs",
+        "a sync after little data",
+        "posix",
+        "Sync once, when a checkpoint is whole. What must survive each step needs it; logs and "
+        "results that can be computed again do not. In HDF5 leave out H5Fflush between steps.",
+        _syncs,
+        (_SYNC,),
+    ),
+    Rule(
+        "many-seeks",
+        "a seek before each transfer",
+        "posix",
+        "Use pread and pwrite, MPI_File_read_at and MPI_File_write_at: they name the place "
+        "themselves.",
+        _seeks,
+        (_AT,),
+    ),
+    Rule(
+        "small-files",
+        "many small files",
+        "posix",
+        "Join them: one HDF5 file with a dataset that grows, or an archive that is read whole. "
+        "Each file costs the metadata server several requests.",
+        _small_files,
+        (_ONE_FILE,),
+    ),
+    Rule(
+        "stdio-bulk",
+        "bulk data through stdio",
+        "stdio",
+        "Use write or MPI-IO for bulk data: stdio copies them through a buffer of 4 KiB or one "
+        "stripe, and cannot share a file among ranks. Where it must be stdio, setvbuf gives it "
+        "a buffer of some MiB.",
+        _stdio,
+        (_POSIX,),
+    ),
+)

@@ -1,0 +1,363 @@
+"""Transfers of HDF5: taken apart, scattered, converted, many and small."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from iotune.findings import thresholds as limit
+from iotune.findings.datasets import Dataset
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
+from iotune.findings.finding import Evidence
+from iotune.findings.rule import Rule, Sighting, c, python
+from iotune.findings.streams import HDF5_MAKES, HDF5_READ, HDF5_WRITE, Stream, kind_of
+from iotune.reports.actual_io import done_text, taken_apart
+from iotune.reports.tables import count_text, size_text
+
+
+def transfers(facts: Facts, file: str, dataset: str, writes: bool) -> list[Stream]:
+    """The H5Dread or H5Dwrite calls on a dataset."""
+    return [
+        one
+        for one in facts.streams
+        if one.layer == "hdf5"
+        and (one.file, one.dataset) == (file, dataset)
+        and (one.meaning.writes if writes else one.meaning.reads)
+    ]
+
+
+def _requests(facts: Facts, file: str, writes: bool) -> tuple[int, int]:
+    """Calls and bytes that HDF5 made of a file's transfers at the file system."""
+    outer = HDF5_WRITE if writes else HDF5_READ
+    own = [
+        one
+        for one in facts.streams
+        if one.file == file
+        and one.outer == outer
+        and one.layer == "posix"
+        and one.meaning.transfer
+        and one.meaning.writes == writes
+    ]
+    return sum(one.calls for one in own), sum(one.bytes for one in own)
+
+
+def _split(facts: Facts) -> Sighting | None:
+    found = []
+    causes: Counter[str] = Counter()
+    for file in facts.run.files:
+        for one in file.datasets:
+            if not taken_apart(one):
+                continue
+            causes.update(one.not_collective)
+            text = done_text(one.actual_io, one.not_collective)
+            found.append(
+                evidence(
+                    transfers(facts, file.path, one.dataset, one.write),
+                    text,
+                    file.path,
+                    one.dataset,
+                )  # fmt: skip
+            )
+    if not found:
+        return None
+    why = ", ".join(causes) or "HDF5 does not say why"
+    calls = sum(one.calls for one in found)
+    summary = f"{calls:,} collective transfers, of which HDF5 made independent ones: {why}"
+    seconds = sum(one.seconds or 0 for one in found)
+    return Sighting(found, summary, at_most(seconds, facts, "all the time of these transfers"))
+
+
+def _scattered(facts: Facts) -> Sighting | None:
+    found = []
+    for one in facts.hdf5.datasets.values():
+        for writes in (True, False):
+            calls, pieces = one.transfers[writes], one.pieces[writes]
+            if not calls or one.unions[writes] < 0.5 * calls:
+                continue
+            requests, _ = _requests(facts, one.file, writes)
+            pieces = pieces or requests  # too large to be recorded: what came of it
+            if pieces < limit.MANY_PIECES * calls:
+                continue
+            size = one.bytes[writes] / pieces
+            if size > limit.SMALL_PIECE_BYTES:
+                continue
+            verb = "writes" if writes else "reads"
+            text = (
+                f"each of {calls:,} {verb} is a union of {pieces / calls:,.0f} pieces of "
+                f"{size_text(size)}; HDF5 made {requests:,} requests of this file's transfers"
+            )
+            streams = transfers(facts, one.file, one.path, writes)
+            found.append(evidence(streams, text, one.file, one.path))
+    if not found:
+        return None
+    summary = f"selections of {count_text(len(found), 'dataset')} are scattered over the file"
+    seconds = sum(one.seconds or 0 for one in found)
+    return Sighting(found, summary, at_most(seconds, facts, "all the time of these transfers"))
+
+
+def _small_transfers(facts: Facts) -> Sighting | None:
+    found = []
+    by_dataset: dict[tuple[str, str, bool], list[Stream]] = defaultdict(list)
+    for one in facts.streams:
+        if one.layer == "hdf5" and one.meaning.transfer and one.dataset:
+            by_dataset[one.file, one.dataset, one.meaning.writes].append(one)
+    for (file, dataset, writes), streams in by_dataset.items():
+        calls, size = sum(one.calls for one in streams), sum(one.bytes for one in streams)
+        most = max(one.calls for one in streams)
+        if most < limit.MANY_TRANSFERS or size > limit.SMALL_BYTES * calls:
+            continue
+        verb = "writes" if writes else "reads"
+        text = f"{calls:,} {verb} of HDF5, {size_text(size / calls)} each{_by(streams)}"
+        found.append(evidence(streams, text, file, dataset))
+    if not found:
+        return None
+    calls = sum(one.calls for one in found)
+    mean = sum(one.bytes for one in found) / calls
+    seconds = sum(one.seconds or 0 for one in found)
+    how = "all the time of these calls on the slowest rank"
+    return Sighting(found, f"{calls:,} transfers of HDF5 move {size_text(mean)} each",
+                    at_most(seconds, facts, how))  # fmt: skip
+
+
+def _by(streams: list[Stream]) -> str:
+    text = ranks_text(ranks_of(streams))
+    return f", by {text}" if text else ""
+
+
+def _conversion(facts: Facts) -> Sighting | None:
+    found = []
+    for one in facts.hdf5.datasets.values():
+        for writes in (True, False):
+            converted = one.converted[writes]
+            streams = transfers(facts, one.file, one.path, writes)
+            cause = _told_conversion(facts, one, writes)
+            size = sum(stream.bytes for stream in streams)
+            if not converted and not cause:
+                continue
+            if size < limit.FILL_BYTES:
+                continue
+            widths = (
+                f"{one.memory_bytes[writes]} bytes in memory, {one.element_bytes} in the file"
+                if converted
+                else "HDF5 says so of its collective transfers"
+            )
+            number = converted or one.transfers[writes]
+            text = f"{number:,} {'writes' if writes else 'reads'} convert each element: {widths}"
+            found.append(evidence(streams, text, one.file, one.path))
+    if not found:
+        return None
+    size = sum(one.bytes for one in found)
+    return Sighting(found, f"{size_text(size)} are converted from one type to another")
+
+
+def _told_conversion(facts: Facts, dataset: Dataset, writes: bool) -> bool:
+    file = facts.files.get(dataset.file)
+    return file is not None and any(
+        "conversion" in cause
+        for one in file.datasets
+        if (one.dataset, one.write) == (dataset.path, writes)
+        for cause in one.not_collective
+    )
+
+
+def _small_datasets(facts: Facts) -> Sighting | None:
+    found = []
+    size: dict[tuple[str, str], int] = defaultdict(int)
+    own: dict[str, list[Stream]] = defaultdict(list)
+    for one in facts.streams:
+        if one.layer == "hdf5" and one.dataset and one.meaning.transfer:
+            size[one.file, one.dataset] += one.bytes
+            own[one.file].append(one)
+    for file, streams in own.items():
+        small = [each for each in size if each[0] == file and size[each] < limit.SMALL_BYTES]
+        if len(small) < limit.MANY_SMALL_DATASETS:
+            continue
+        total = sum(size[each] for each in small)
+        text = f"{len(small)} datasets of {size_text(total / len(small))} on average"
+        names = {each[1] for each in small}
+        chosen = [one for one in streams if one.dataset in names]
+        seconds = slowest(
+            (one.process, one.seconds)
+            for one in facts.streams
+            if one.layer == "hdf5" and one.file == file and not one.meaning.transfer
+            and one.meaning.thing == "dataset"
+        )  # fmt: skip
+        calls, moved = sum(one.calls for one in chosen), sum(one.bytes for one in chosen)
+        found.append(Evidence(text, file, "", ranks_of(chosen), calls, moved, seconds or None))
+    if not found:
+        return None
+    seconds = sum(one.seconds or 0 for one in found)
+    how = "the time of making, opening and closing them on the slowest rank"
+    return Sighting(found, found[0].text, at_most(seconds, facts, how))
+
+
+def _attributes(facts: Facts) -> Sighting | None:
+    found = []
+    files = facts.by_file(lambda one: one.layer == "hdf5" and one.meaning.thing == "attribute")
+    for file, streams in files.items():
+        of_process: dict[int, int] = defaultdict(int)
+        for one in streams:
+            if one.meaning.verb in ("creates", "opens"):
+                of_process[one.process] += one.calls
+        most = max(of_process.values(), default=0)
+        if most < limit.MANY_ATTRIBUTES:
+            continue
+        text = f"{most:,} attributes made or opened by one process"
+        found.append(evidence(streams, text, file))
+    if not found:
+        return None
+    seconds = sum(one.seconds or 0 for one in found)
+    calls = sum(one.calls for one in found)
+    how = "all the time of these calls on the slowest rank"
+    return Sighting(found, f"{calls:,} calls on attributes", at_most(seconds, facts, how))
+
+
+def _fill(facts: Facts) -> Sighting | None:
+    found = []
+    files = facts.by_file(
+        lambda one: one.outer == HDF5_MAKES and one.layer == "posix" and one.meaning.writes
+    )
+    for file, streams in files.items():
+        size = sum(one.bytes for one in streams)
+        if size < limit.FILL_BYTES:
+            continue
+        written = sum(
+            one.bytes
+            for one in facts.streams
+            if one.file == file and one.layer == "hdf5" and one.meaning.writes
+        )
+        text = (
+            f"{size_text(size)} written while datasets were made, before the program wrote "
+            f"{size_text(written)} itself"
+        )
+        seconds = slowest(
+            (one.process, one.seconds)
+            for one in facts.streams
+            if one.file == file and one.layer == "hdf5" and kind_of(one.meaning) == HDF5_MAKES
+        )
+        calls = sum(one.calls for one in streams)
+        found.append(Evidence(text, file, "", ranks_of(streams), calls, size, seconds or None))
+    if not found:
+        return None
+    seconds = sum(one.seconds or 0 for one in found)
+    size = sum(one.bytes for one in found)
+    how = "all the time of making these datasets on the slowest rank"
+    return Sighting(found, f"{size_text(size)} of fill values are written first",
+                    at_most(seconds, facts, how))  # fmt: skip
+
+
+_SAME_TYPE = c("""
+/* the type in memory is the type in the file */
+set = H5Dcreate2(file, "x", H5T_IEEE_F32LE, space, lcpl, dcpl, dapl);
+H5Dwrite(set, H5T_NATIVE_FLOAT, memory, part, dxpl, floats);
+""")
+_SAME_TYPE_PY = python("""
+file.create_dataset("x", data=floats, dtype=floats.dtype)
+""")
+_CAUSES = c("""
+uint32_t here, anywhere;     /* bits of H5D_mpio_no_collective_cause_t */
+H5Pget_mpio_no_collective_cause(dxpl, &here, &anywhere);
+""")
+_JOIN = c("""
+/* one call for the whole part: a hyperslab with stride and block */
+H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block);
+H5Dwrite(set, type, memory, space, dxpl, data);
+""")
+_JOIN_PY = python("""
+rows.append(row)                        # gather, then write them together
+if len(rows) == 1024:
+    data[at:at + 1024] = rows;  at += 1024;  rows.clear()
+""")
+_ORDER = c("""
+/* store what a rank owns side by side, and its places beside it */
+H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &own, NULL);
+H5Dwrite(values, type, memory, space, dxpl, data);
+H5Dwrite(places, H5T_NATIVE_LLONG, memory, space, dxpl, indices);
+""")
+_ONE_DATASET = c("""
+/* one dataset with a dimension more, instead of x0000, x0001, ... */
+hsize_t dims[2] = {number, length};
+""")
+_ONE_ATTRIBUTE = c("""
+/* one attribute of a compound type or an array, instead of hundreds */
+hid_t space = H5Screate_simple(1, &number, NULL);
+hid_t all = H5Acreate2(file, "parameters", type, space, acpl, aapl);
+H5Awrite(all, type, values);
+""")
+_NEVER = c("""
+/* only where all is written */
+H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER);
+""")
+_NEVER_PY = python("""
+# h5py 3.12 and later
+file.create_dataset("x", shape, "f8", chunks=True, fill_time="never")
+""")
+
+RULES = (
+    Rule(
+        "split-collectives",
+        "collective transfers that HDF5 made independent",
+        "hdf5",
+        "Take away what HDF5 names as the cause: the same type in memory and file, no data "
+        "transform, dataspaces that are simple, a layout that is contiguous or chunked.",
+        _split,
+        (_CAUSES, _SAME_TYPE),
+    ),
+    Rule(
+        "scattered-selection",
+        "selections that are scattered over the file",
+        "hdf5",
+        "Transfer it collectively, so that ranks' pieces are joined to long requests. Better, "
+        "store the values in the order of their owners, with their places beside them, or sort "
+        "them among ranks before.",
+        _scattered,
+        (_ORDER,),
+        (("romio_cb_write", "enable"), ("romio_ds_write", "disable")),
+    ),
+    Rule(
+        "small-transfers",
+        "many small transfers of HDF5",
+        "hdf5",
+        "Transfer what a rank has with one call: a selection may have strides and many blocks. "
+        "Where records come one by one, gather some hundred of them in memory.",
+        _small_transfers,
+        (_JOIN, _JOIN_PY),
+    ),
+    Rule(
+        "type-conversion",
+        "values converted on their way",
+        "hdf5",
+        "Create the dataset with the type that the program has in memory, or convert once in the "
+        "program. HDF5 converts through a buffer of 1 MiB, and makes collective transfers "
+        "independent to do so.",
+        _conversion,
+        (_SAME_TYPE, _SAME_TYPE_PY),
+    ),
+    Rule(
+        "small-datasets",
+        "many small datasets",
+        "hdf5",
+        "Join them in one dataset with a dimension more, or in one of a compound type. Each "
+        "dataset has a header of its own, and with MPI all ranks make it together.",
+        _small_datasets,
+        (_ONE_DATASET,),
+    ),
+    Rule(
+        "many-attributes",
+        "many attributes",
+        "hdf5",
+        "Join them in a few attributes of a compound type or an array, and read them on one rank. "
+        "Beyond 8 an object's attributes are kept in a heap and a tree, where the file's format "
+        "is recent (H5Pset_libver_bounds).",
+        _attributes,
+        (_ONE_ATTRIBUTE,),
+    ),
+    Rule(
+        "fill-values",
+        "fill values written before the data",
+        "hdf5",
+        "Where every element is written anyway, switch filling off. Parallel HDF5 fills chunks "
+        "when the dataset is made; what is never written then holds anything.",
+        _fill,
+        (_NEVER, _NEVER_PY),
+    ),
+)

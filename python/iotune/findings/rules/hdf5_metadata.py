@@ -1,0 +1,114 @@
+"""What HDF5 keeps about its objects, and how ranks read it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from iotune.findings import thresholds as limit
+from iotune.findings.facts import Facts, at_most, ranks_of, ranks_text, slowest
+from iotune.findings.finding import Evidence
+from iotune.findings.rule import Rule, Sighting, c, python
+from iotune.findings.streams import HDF5_OTHER
+from iotune.reports.tables import size_text
+
+
+def _reads(facts: Facts) -> Sighting | None:
+    found = []
+    files = facts.by_file(
+        lambda one: one.layer == "posix" and one.outer == HDF5_OTHER and one.meaning.reads
+    )
+    for file, streams in files.items():
+        if facts.hdf5.properties.reads_metadata_together(file):
+            continue
+        calls: dict[int, int] = defaultdict(int)
+        for one in streams:
+            calls[one.process] += one.below(limit.METADATA_READ_BYTES)[0]
+        many = [process for process, number in calls.items() if number >= limit.METADATA_READS]
+        own = [one for one in streams if one.process in many and one.rank >= 0]
+        ranks = ranks_of(own)
+        if len(ranks) < 2:
+            continue
+        number, size = sum(calls[process] for process in many), sum(one.bytes for one in own)
+        text = (
+            f"{number:,} reads of metadata, {size_text(size / number)} on average, by "
+            f"{ranks_text(ranks)}, each for itself"
+        )
+        seconds = slowest((one.process, one.seconds) for one in own)
+        found.append(Evidence(text, file, "", ranks, number, size, seconds or None))
+    if not found:
+        return None
+    calls_in_all = sum(one.calls for one in found)
+    seconds = sum(one.seconds or 0 for one in found)
+    how = "the time of these reads on the slowest rank; a shared file system adds to it with ranks"
+    return Sighting(
+        found, f"{calls_in_all:,} reads of metadata that one rank could make for all",
+        at_most(seconds, facts, how),
+    )  # fmt: skip
+
+
+def _reopened(facts: Facts) -> Sighting | None:
+    found = []
+    for one in facts.hdf5.datasets.values():
+        opens = max((len(objects) for objects in one.opened.values()), default=0)
+        moved = sum(one.transfers.values())
+        times = sum(len(objects) for objects in one.opened.values())
+        if opens < limit.MANY_REOPENS or moved > limit.TRANSFERS_OF_AN_OPEN * times:
+            continue
+        streams = [
+            each
+            for each in facts.streams
+            if each.file == one.file
+            and each.layer == "hdf5"
+            and each.meaning.verb == "opens"
+            and each.meaning.thing in ("dataset", "object")
+        ]
+        ranks = ranks_of(each for each in facts.streams if each.dataset == one.path)
+        seconds = slowest((each.process, each.seconds) for each in streams)
+        text = f"opened {opens:,} times by one process, for {moved:,} transfers in all"
+        found.append(Evidence(text, one.file, one.path, ranks, times, 0, seconds or None))
+    if not found:
+        return None
+    summary = f"datasets are opened {sum(one.calls for one in found):,} times for their transfers"
+    seconds = sum(one.seconds or 0 for one in found)
+    how = "the time of opening alone; chunks that are lost with the cache come on top"
+    return Sighting(found, summary, at_most(seconds, facts, how))
+
+
+_ONCE = c("""
+hid_t set = H5Dopen2(file, "x", H5P_DEFAULT);    /* before the loop */
+for (hsize_t k = 0; k < n; ++k) read_part(set, k);
+H5Dclose(set);                                   /* behind it */
+""")
+_ONCE_PY = python("""
+x = file["x"]                # once: file["x"] in the loop opens it anew
+for k in rows: use(x[k])
+""")
+_TOGETHER = c("""
+H5Pset_all_coll_metadata_ops(fapl, 1);   /* one rank reads for all */
+H5Pset_coll_metadata_write(fapl, 1);
+hid_t file = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+""")
+_TOGETHER_PY = python("""
+fapl = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+fapl.set_fapl_mpio(comm, info);  fapl.set_all_coll_metadata_ops(True)
+""")
+
+RULES = (
+    Rule(
+        "metadata-reads",
+        "all ranks read the same metadata",
+        "hdf5",
+        "Switch on collective metadata operations: then every rank must open the same objects "
+        "in the same order. iotune does not, for it cannot know that they do.",
+        _reads,
+        (_TOGETHER, _TOGETHER_PY),
+    ),
+    Rule(
+        "reopened-datasets",
+        "a dataset opened anew for each transfer",
+        "hdf5",
+        "Open a dataset once and keep it open: its chunk cache is lost when it is closed.",
+        _reopened,
+        (_ONCE, _ONCE_PY),
+    ),
+)

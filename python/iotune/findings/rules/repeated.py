@@ -1,0 +1,195 @@
+"""The same bytes more than once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from iotune.findings import thresholds as limit
+from iotune.findings.covered import Covered
+from iotune.findings.facts import Facts, at_most
+from iotune.findings.finding import Evidence
+from iotune.findings.rule import Rule, Sighting, c
+from iotune.findings.streams import (
+    HDF5_MAKES,
+    HDF5_WRITE,
+    MPI_WRITE,
+    MPI_WRITE_ALL,
+    Stream,
+)
+from iotune.reports.tables import size_text
+
+
+def _moved(facts: Facts, writes: bool) -> dict[str, dict[int, tuple[int, int, float]]]:
+    """Calls, bytes and seconds of what `covered` counts, by file and process."""
+    found: dict[str, dict[int, tuple[int, int, float]]] = defaultdict(dict)
+    for one in facts.streams:
+        if one.file and one.placed and _counts(one, writes):
+            calls, size, seconds = found[one.file].get(one.process, (0, 0, 0.0))
+            found[one.file][one.process] = (
+                calls + one.calls,
+                size + one.bytes,
+                seconds + one.seconds,
+            )
+    return found
+
+
+def _counts(one: Stream, writes: bool) -> bool:
+    meaning = one.meaning
+    if not meaning.below_mpi or not (meaning.writes if writes else meaning.reads):
+        return False
+    if one.outer == HDF5_MAKES:
+        return False
+    return writes or not (one.parent in (MPI_WRITE, MPI_WRITE_ALL) or one.outer == HDF5_WRITE)
+
+
+def _different(facts: Facts, file: str, writes: bool) -> dict[int, Covered]:
+    return {
+        process: one
+        for (path, way, process), one in facts.covered.items()
+        if path == file and way == writes
+    }
+
+
+def _sieved(facts: Facts, file: str) -> bool:
+    """Whether MPI-IO wrote more than it was asked for: whose bytes are rewritten by design."""
+    return any(
+        one.file == file and one.meaning.reads and one.parent in (MPI_WRITE, MPI_WRITE_ALL)
+        for one in facts.streams
+        if one.meaning.below_mpi
+    )
+
+
+def _again(facts: Facts, writes: bool) -> Sighting | None:
+    """What one process moved again that it had moved itself."""
+    found, wasted = [], 0.0
+    for file, processes in _moved(facts, writes).items():
+        if writes and _sieved(facts, file):
+            continue
+        unique = _different(facts, file, writes)
+        extra, once, calls, seconds, ranks = 0, 0, 0, 0.0, []
+        for process, (number, size, taken) in processes.items():
+            different = unique[process].bytes if process in unique else None
+            more = 0 if different is None else size - different
+            if different is None or more < limit.REPEATED_SHARE * different:
+                continue
+            extra, once, calls = extra + more, once + different, calls + number
+            seconds = max(seconds, taken * more / size)
+            ranks.append(facts.rank_of(process))
+        if extra < limit.REPEATED_BYTES:
+            continue
+        verb = "wrote" if writes else "read"
+        who = "one process" if len(ranks) == 1 else f"{len(ranks)} processes, each for itself,"
+        text = (
+            f"{who} {verb} the same bytes {(once + extra) / once:.1f} times over: "
+            f"{size_text(once + extra)} moved, {size_text(once)} different"
+        )
+        own = tuple(sorted(one for one in ranks if one >= 0))
+        found.append(Evidence(text, file, "", own, calls, extra, seconds or None))
+        wasted += seconds
+    if not found:
+        return None
+    size = sum(one.bytes for one in found)
+    verb = "written over bytes of its own" if writes else "read again by the rank that had it"
+    how = "of these calls' time the share of the repeated bytes"
+    return Sighting(found, f"{size_text(size)} are {verb}", at_most(wasted, facts, how))
+
+
+def _by_all(facts: Facts, writes: bool) -> Sighting | None:
+    """What several processes moved of the same bytes, each once."""
+    found, wasted = [], 0.0
+    for file, processes in _moved(facts, writes).items():
+        if writes and _sieved(facts, file):
+            continue
+        unique = _different(facts, file, writes)
+        if len(unique) < 2:
+            continue
+        each = [one.bytes for one in unique.values()]
+        if any(size is None for size in each):
+            continue
+        total = sum(size or 0 for size in each)
+        joined = _union(list(unique.values()))
+        if joined is None:
+            continue
+        extra = total - joined
+        if extra < limit.REPEATED_BYTES or extra < limit.REPEATED_SHARE * joined:
+            continue
+        calls = sum(number for number, _, _ in processes.values())
+        seconds = max(taken for _, _, taken in processes.values()) * extra / total
+        verb = "wrote" if writes else "read"
+        text = f"{len(unique)} ranks {verb} {size_text(total)} of the same {size_text(joined)}"
+        ranks = tuple(sorted(r for r in map(facts.rank_of, unique) if r >= 0))
+        found.append(Evidence(text, file, "", ranks, calls, extra, seconds or None))
+        wasted += seconds
+    if not found:
+        return None
+    size = sum(one.bytes for one in found)
+    verb = "write over each other's" if writes else "each read the same"
+    how = "of these calls' time the share of the bytes that another rank moved as well"
+    return Sighting(found, f"ranks {verb} bytes: {size_text(size)} too many",
+                    at_most(wasted, facts, how))  # fmt: skip
+
+
+def _union(parts: list[Covered]) -> int | None:
+    joined = Covered()
+    for one in parts:
+        begins, ends = one.pieces()
+        joined.add(np.asarray(begins), np.asarray(ends) - np.asarray(begins))
+    return joined.bytes
+
+
+_KEEP = c("""
+/* read once before the loop, keep it */
+double* table = malloc(bytes);
+pread(fd, table, bytes, 0);
+for (int step = 0; step < steps; ++step) use(table);
+""")
+_SPREAD = c("""
+/* one rank reads, the network spreads it */
+if (rank == 0) pread(fd, table, bytes, 0);
+MPI_Bcast(table, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+/* or all read together: MPI-IO reads each byte once */
+MPI_File_read_at_all(file, 0, table, bytes, MPI_BYTE, &status);
+""")
+_SPREAD_HDF5 = c("""
+/* HDF5: all ranks read the same selection collectively */
+H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
+H5Dread(set, type, space, space, dxpl, table);
+""")
+
+RULES = (
+    Rule(
+        "repeated-reads",
+        "the same bytes read again",
+        "posix",
+        "Keep in memory what is read again, or read it in an order in which it is still there. "
+        "Of HDF5's chunks that is the chunk cache's work (chunk-cache).",
+        lambda facts: _again(facts, False),
+        (_KEEP,),
+        (("chunk_cache", "67108864"),),
+    ),
+    Rule(
+        "shared-reads",
+        "all ranks read the same bytes",
+        "mpiio",
+        "Let one rank read and broadcast, or read collectively.",
+        lambda facts: _by_all(facts, False),
+        (_SPREAD, _SPREAD_HDF5),
+    ),
+    Rule(
+        "repeated-writes",
+        "the same bytes written again",
+        "posix",
+        "Write what is final; keep counters and headers in memory until the file is closed.",
+        lambda facts: _again(facts, True),
+    ),
+    Rule(
+        "overlapping-writes",
+        "ranks write the same bytes",
+        "mpiio",
+        "Let one rank write what all have, and each only its own part: which rank's bytes stay "
+        "is not defined, and the file system orders them by locks.",
+        lambda facts: _by_all(facts, True),
+    ),
+)

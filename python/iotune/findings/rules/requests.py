@@ -1,0 +1,250 @@
+"""Requests by themselves: small, random, misaligned."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from iotune.findings import thresholds as limit
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
+from iotune.findings.finding import LOW, Estimate, Evidence
+from iotune.findings.rule import Rule, Sighting, c, python
+from iotune.findings.streams import (
+    HDF5_OTHER,
+    HDF5_READ,
+    MPI_READ_ALL,
+    MPI_WRITE_ALL,
+    NOBODY,
+    Stream,
+)
+from iotune.reports.tables import size_text
+
+
+def _of_program(one: Stream, writes: bool) -> bool:
+    """Independent requests of the program itself, without a buffer of stdio's between."""
+    meaning = one.meaning
+    wanted = meaning.writes if writes else meaning.reads
+    by_layer = one.layer == "posix" or (one.layer == "mpiio" and not meaning.collective)
+    return wanted and one.by_program and by_layer
+
+
+def _small(facts: Facts, writes: bool) -> Sighting | None:
+    found, saved, taken = [], 0.0, 0.0
+    for file, streams in facts.by_file(lambda one: _of_program(one, writes)).items():
+        calls = sum(one.calls for one in streams)
+        parts = [(one, *one.below(limit.SMALL_BYTES)) for one in streams]
+        small, size = sum(part[1] for part in parts), sum(part[2] for part in parts)
+        if small < limit.FEW_SMALL_CALLS or small < limit.SMALL_SHARE * calls:
+            continue
+        seconds = slowest((one.process, taken_each) for one, _, _, taken_each in parts)
+        who = [one for one, number, _, _ in parts if number]
+        verb = "writes" if writes else "reads"
+        text = (
+            f"{small:,} of {calls:,} {verb} are below 64 KiB, {size_text(size / small)} on "
+            f"average{_by(who)}"
+        )
+        found.append(Evidence(text, file, "", ranks_of(who), small, size, seconds or None))
+        taken += seconds
+        rate = facts.largest_rates.get(writes)
+        if rate:
+            saved += max(0.0, seconds - size / max(1, len(ranks_of(who))) / rate)
+    if not found:
+        return None
+    calls, size = sum(one.calls for one in found), sum(one.bytes for one in found)
+    estimate: Estimate | None
+    if facts.largest_rates.get(writes):
+        how = (
+            "the time of these calls less that of their bytes at the rate of this run's own "
+            "requests of 1 MiB and more"
+        )
+        estimate = at_most(saved, facts, how)
+    else:
+        estimate = at_most(taken, facts, "all the time of these calls on the slowest rank")
+    verb = "writes" if writes else "reads"
+    summary = f"{calls:,} small {verb} move {size_text(size)}, {size_text(size / calls)} each"
+    return Sighting(found, summary, estimate, layer=_layer(facts, found[0].file, writes))
+
+
+def _layer(facts: Facts, file: str, writes: bool) -> str:
+    layers = {one.layer for one in facts.streams if one.file == file and _of_program(one, writes)}
+    return "mpiio" if layers == {"mpiio"} else "posix"
+
+
+def _by(streams: list[Stream]) -> str:
+    text = ranks_text(ranks_of(streams))
+    return f", by {text}" if text else ""
+
+
+def _random(facts: Facts, writes: bool) -> Sighting | None:
+    found = []
+    verb = "writes" if writes else "reads"
+    for file, streams in facts.by_file(lambda one: _may_jump(one, writes)).items():
+        own = [one for one in streams if one.outer == NOBODY] or _one_a_transfer(facts, streams)
+        placed, irregular = sum(one.placed for one in own), sum(one.irregular for one in own)
+        if irregular < limit.FEW_RANDOM_CALLS or irregular < limit.RANDOM_SHARE * placed:
+            continue
+        if sum(one.bytes for one in own) > limit.RANDOM_BYTES * sum(one.calls for one in own):
+            continue
+        text = f"{irregular / placed:.0%} of {placed:,} {verb} jump with no step that repeats"
+        found.append(evidence(own, text + _by(own), file))
+    if not found:
+        return None
+    calls = sum(one.calls for one in found)
+    mean = sum(one.bytes for one in found) / calls
+    summary = f"{calls:,} {verb} of {size_text(mean)} go to places without an order"
+    return Sighting(found, summary)
+
+
+def _may_jump(one: Stream, writes: bool) -> bool:
+    if _of_program(one, writes) and one.placed:
+        return True
+    return one.layer == "posix" and one.meaning.reads and not writes and one.outer == HDF5_READ
+
+
+def _one_a_transfer(facts: Facts, streams: list[Stream]) -> list[Stream]:
+    """Reads inside of H5Dread, where each of these makes a few: else its selection is scattered."""
+    transfers: dict[tuple[int, str], int] = defaultdict(int)
+    for one in facts.streams:
+        if one.layer == "hdf5" and one.meaning.reads:
+            transfers[one.process, one.file] += one.calls
+    return [one for one in streams if one.calls <= 4 * transfers[one.process, one.file]]
+
+
+def _misaligned(facts: Facts) -> Sighting | None:
+    found, striped = [], False
+    for file, streams in facts.by_file(_reaches_storage).items():
+        block = facts.block_bytes(file)
+        is_striped = bool(facts.striping(file))
+        for writes in (True, False):
+            own = [
+                one
+                for one in streams
+                if one.meaning.writes == writes
+                and one.placed
+                # Where aggregators divide a file is MPI-IO's affair, but for stripes.
+                and (is_striped or one.parent not in (MPI_READ_ALL, MPI_WRITE_ALL))
+            ]
+            if not own or not (writes or is_striped):
+                continue
+            placed, follows = sum(one.placed for one in own), sum(one.consecutive for one in own)
+            shared = len({one.process for one in own}) > 1 and not facts.is_local(file)
+            if not shared and follows >= 0.5 * placed:
+                continue  # one request behind the other: a cache joins their ends
+            calls, size = sum(one.calls for one in own), sum(one.bytes for one in own)
+            if facts.is_local(file) and size > limit.LARGE_LOCAL_BYTES * calls:
+                continue
+            uneven = sum(one.misaligned for one in own)
+            if is_striped:
+                uneven = _uneven(facts, file, writes, block)
+            if uneven < limit.FEW_MISALIGNED_CALLS or uneven < limit.MISALIGNED_SHARE * placed:
+                continue
+            striped |= is_striped
+            what = f"stripe of {size_text(block)}" if is_striped else f"block of {block} bytes"
+            text = (
+                f"{uneven:,} of {placed:,} {'writes' if writes else 'reads'} of a block and more "
+                f"begin or end inside a {what}"
+            )
+            found.append(evidence(own, text + _by(own), file))
+    if not found:
+        return None
+    summary = f"requests in {_files(found)} do not keep to the borders of blocks"
+    return Sighting(found, summary, severity="" if striped else LOW)
+
+
+def _reaches_storage(one: Stream) -> bool:
+    return one.layer == "posix" and one.meaning.transfer and one.outer != HDF5_OTHER
+
+
+def _uneven(facts: Facts, file: str, writes: bool, block: int) -> int:
+    """Requests of at least a stripe that do not begin or end at one's border."""
+    count = 0
+    for offsets, lengths in facts.placed_requests(file, writes):
+        long = lengths >= block
+        uneven = (offsets % block != 0) | ((offsets + lengths) % block != 0)
+        count += int(np.count_nonzero(long & uneven))
+    return count
+
+
+def _files(found: list[Evidence]) -> str:
+    number = len({one.file for one in found})
+    return f"{number} file{'s' if number > 1 else ''}"
+
+
+_GATHER_C = c("""
+/* gather records, write them together */
+static char block[4 << 20];
+memcpy(block + used, record, bytes);  used += bytes;
+if (used + bytes > sizeof block) {
+  pwrite(fd, block, used, at);  at += used;  used = 0;
+}
+""")
+_READ_AHEAD_C = c("""
+/* one request for many records */
+ssize_t got = pread(fd, block, 4 << 20, at);
+for (ssize_t k = 0; k + bytes <= got; k += bytes) use(block + k);
+""")
+_SORTED = python("""
+order = numpy.argsort(offsets)   # from the front of the file to its back
+for k in order: use(k, os.pread(fd, length, offsets[k]))
+""")
+_SORTED_WRITES = python("""
+order = numpy.argsort(offsets)          # from front to back
+for k in order: os.pwrite(fd, parts[k], offsets[k])
+""")
+_ALIGNED = c("""
+/* HDF5: objects of 1 MiB and more begin at a border of the stripe */
+H5Pset_alignment(fapl, 1 << 20, 1 << 20);
+/* POSIX, MPI-IO: begin each rank's part at a multiple of it */
+MPI_Offset part = (bytes + (1 << 20) - 1) / (1 << 20) * (1 << 20);
+""")
+
+RULES = (
+    Rule(
+        "small-writes",
+        "many small writes",
+        "posix",
+        "Gather records in memory and write some MiB at once. In a file that ranks share, let "
+        "MPI-IO gather: a file view and one MPI_File_write_all.",
+        lambda facts: _small(facts, True),
+        (_GATHER_C,),
+    ),
+    Rule(
+        "small-reads",
+        "many small reads",
+        "posix",
+        "Read some MiB at once and take records from memory; for a file that fits, read it whole "
+        "or map it. In a file that ranks share use MPI_File_read_all with a view.",
+        lambda facts: _small(facts, False),
+        (_READ_AHEAD_C,),
+    ),
+    Rule(
+        "random-reads",
+        "reads without an order",
+        "posix",
+        "Sort requests by their place in the file before making them, or store what is read "
+        "together side by side. Where the order must be random, read larger pieces into memory "
+        "and draw from these, or prefetch the next ones (posix_fadvise, iotune.h).",
+        lambda facts: _random(facts, False),
+        (_SORTED,),
+        (("fadvise", "random"),),
+    ),
+    Rule(
+        "random-writes",
+        "writes without an order",
+        "posix",
+        "Sort writes by their place, or append to a log and order it when it is read.",
+        lambda facts: _random(facts, True),
+        (_SORTED_WRITES,),
+    ),
+    Rule(
+        "misaligned",
+        "requests that do not keep to blocks",
+        "posix",
+        "Begin each rank's part at a multiple of the stripe, or of 1 MiB where that is unknown. "
+        "Blocks that two ranks write into are locked back and forth between their nodes.",
+        _misaligned,
+        (_ALIGNED,),
+        (("alignment", "1048576,1048576"),),
+    ),
+)

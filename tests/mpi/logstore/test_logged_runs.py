@@ -1,0 +1,129 @@
+"""Parallel programs on logged files: what they write is what they write elsewhere, byte for byte,
+and any number of ranks reads it back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from support.place import Place, main, not_verified
+
+KERNELS = {
+    "vpic-io": ("--particles", 3001),
+    "flash-io": ("--size", "5x3x3x3"),
+    "gcrm-io": ("--size", "1x1x777"),
+    "block-cyclic-io": ("--size", 512, "--block", 32),
+}  # fmt: skip
+
+
+def is_container(path: Path) -> bool:
+    return (path / "container").is_file() and (path / "handle").is_file()
+
+
+def flattened(place: Place, folder: Path) -> Path:
+    """The folder's files as ordinary ones, read by a program that knows of no logs."""
+    plain = folder.with_name(folder.name + " flat")
+    copied = place.run("cp", "-r", folder, plain, IOTUNE_LOGSTORE=folder)
+    place.right(copied, "cp")
+    for path in folder.iterdir():
+        assert is_container(path), path
+        assert (plain / path.name).is_file(), path
+    return plain
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha1(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def dumps(folder: Path) -> dict[str, str]:
+    return {
+        path.name: subprocess.run(
+            ["h5dump", path.name], cwd=folder, capture_output=True, check=True, text=True
+        ).stdout
+        for path in folder.iterdir()
+    }
+
+
+def kernel(name: str) -> Callable[[Place], None]:
+    def case(place: Place) -> None:
+        for mode in ("--independent", "--collective"):
+            folders = {}
+            for arm in ("bare", "logged"):
+                folder = folders[arm] = place.scratch / f"{arm} {mode}"
+                folder.mkdir()
+                frozen = place.build / "lib" / "libfrozen_time.so"
+                logged = {"IOTUNE_LOGSTORE": folder} if arm == "logged" else {}
+                preload = [place.library, frozen] if logged else [frozen]
+                done = place.mpi(2, place.bin / name, *KERNELS[name], mode, cwd=folder,
+                                 preload=preload, shim=True, **logged)  # fmt: skip
+                place.right(done, f"{name} {mode}")
+            flat = flattened(place, folders["logged"])
+            assert digests(folders["bare"]), f"{name} wrote no file"
+            if digests(flat) != digests(folders["bare"]):
+                # Holes are undefined.
+                not_verified(f"{name} {mode}: bytes differ; compared by h5dump")
+            assert dumps(flat) == dumps(folders["bare"])
+            # The kernel's own formula says it too, read from the logs.
+            read = place.mpi(2, place.bin / name, *KERNELS[name], mode, "--read", "--verify",
+                             cwd=folders["logged"], IOTUNE_LOGSTORE=folders["logged"])  # fmt: skip
+            place.right(read, f"{name} {mode} --read --verify")
+            for folder in (*folders.values(), flat):
+                shutil.rmtree(folder)
+
+    return case
+
+
+def other_ranks(place: Place) -> None:
+    """Every way of fs-test to write; read back by one rank, by as many and by more."""
+    logs = place.scratch / "logs"
+    logs.mkdir()
+    common = ("--record", 96, "--records", 50, "--output", logs / "a.out")
+    ways = (("strided",), ("segmented",), ("n-n",), ("strided", "--mpiio"),
+            ("strided", "--collective"), ("segmented", "--collective", "--fsync"))  # fmt: skip
+    for way in ways:
+        write = place.mpi(3, place.bin / "fs-test", "--pattern", *way, *common, shim=True,
+                          IOTUNE_LOGSTORE=logs)  # fmt: skip
+        place.right(write, f"write {way}")
+        for ranks in (1, 3, 4):
+            for more in ((), ("--read-as", "segmented", "--shuffle", 1), ("--read-record", 40),
+                         ("--mpiio",), ("--collective",)):  # fmt: skip
+                read = place.mpi(
+                    ranks, place.bin / "fs-test", "--pattern", way[0], *common, "--read",
+                    "--written-by", 3, "--verify", *more, shim=True, IOTUNE_LOGSTORE=logs,
+                )  # fmt: skip
+                place.right(read, f"read {way} {ranks} {more}")
+        # A byte that differs is found: what was read is what is in the logs.
+        path = next(path for path in logs.iterdir())
+        log = max(path.glob("*.log"), key=lambda one: one.stat().st_size)
+        held = bytearray(log.read_bytes())
+        held[len(held) // 2] ^= 1
+        log.write_bytes(held)
+        read = place.mpi(1, place.bin / "fs-test", "--pattern", way[0], *common, "--read",
+                         "--written-by", 3, "--verify", IOTUNE_LOGSTORE=logs)  # fmt: skip
+        assert read.status == 1 and b"byte" in read.err, read
+        shutil.rmtree(logs)
+        logs.mkdir()
+
+
+def written_again(place: Place) -> None:
+    """A file that is written over and over keeps the last bytes, whoever wrote them."""
+    logs = place.scratch / "logs"
+    logs.mkdir()
+    for seed, ranks in ((1, 2), (2, 3), (3, 1), (4, 2)):
+        common = ("--record", 64, "--records", 12 // ranks, "--output", logs / "a.out",
+                  "--seed", seed, "--over")  # fmt: skip
+        way = "segmented" if seed % 2 else "strided"
+        done = place.mpi(ranks, place.bin / "fs-test", "--pattern", way, *common, "--write",
+                         "--read", "--verify", shim=True, IOTUNE_LOGSTORE=logs)  # fmt: skip
+        place.right(done, f"seed {seed}")
+
+
+if __name__ == "__main__":
+    main(
+        {name: kernel(name) for name in KERNELS}
+        | {"other-ranks": other_ranks, "written-again": written_again}
+    )

@@ -1,0 +1,60 @@
+"""Each finding of HDF5: a parallel program that shows it, and its mended twin without any."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.installed.habits import Habits, ids, needs_the_library
+
+pytestmark = needs_the_library
+
+RANKS = 4
+HABITS = {
+    "independent": "independent-transfers",
+    "conversion": "type-conversion",
+    "scattered": "scattered-selection",
+    "small-transfers": "small-transfers",
+    "filters": "shared-chunks",
+    "chunk-shape": "chunk-shape",
+    "chunk-cache": "chunk-cache",
+    "small-datasets": "small-datasets",
+    "attributes": "many-attributes",
+    "fill": "fill-values",
+    "metadata-reads": "metadata-reads",
+}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Habits:
+    return Habits(tmp_path_factory.mktemp("habits"), "hdf5_habits")
+
+
+@pytest.mark.parametrize(("habit", "id"), HABITS.items())
+def test_a_habit_is_found_and_its_mended_twin_has_nothing(
+    programs: Habits, habit: str, id: str
+) -> None:
+    found = programs.findings(habit, good=False, ranks=RANKS)
+    assert id in ids(found), ids(found)
+    assert ids(programs.findings(habit, good=True, ranks=RANKS)) == []
+
+
+def test_collectives_that_hdf5_took_apart_are_told_with_their_cause(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    programs = Habits(tmp_path_factory.mktemp("habits"), "hdf5_habits")
+    found = programs.findings("conversion", good=False, ranks=RANKS)
+    (split,) = (one for one in found.findings if one.id == "split-collectives")
+    assert "datatype conversion" in split.summary
+    assert split.evidence[0].dataset == "/a" and split.evidence[0].calls == RANKS
+    (converted,) = (one for one in found.findings if one.id == "type-conversion")
+    assert "4 bytes in memory, 8 in the file" in converted.evidence[0].text
+
+
+def test_a_cache_that_is_too_small_names_one_that_is_not(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    programs = Habits(tmp_path_factory.mktemp("habits"), "hdf5_habits")
+    (one,) = programs.findings("chunk-cache", good=False, ranks=RANKS).findings
+    assert "2 chunks of 4.0 MiB read and unpacked 32.0 times each" in one.evidence[0].text
+    assert "a cache of 4.0 MiB would hold them" in one.summary
+    assert [each.parameter for each in one.settings] == ["chunk_cache"]

@@ -1,0 +1,84 @@
+"""Each finding of ranks and of MPI-IO: a program that shows it, and its twin without any."""
+
+from __future__ import annotations
+
+import pytest
+
+from iotune.findings import findings_of
+from iotune.findings.facts import Facts
+from support.installed.habits import Habits, ids, needs_the_library
+
+pytestmark = needs_the_library
+
+RANKS = 4
+HABITS = {
+    "independent": "independent-transfers",
+    "one-rank": "one-rank",
+    "imbalance": "imbalance",
+    "file-per-rank": "file-per-rank",
+    "read-by-all": "shared-reads",
+    "write-by-all": "overlapping-writes",
+    "sieving": "data-sieving",
+    "shared-pointer": "shared-pointer",
+}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Habits:
+    return Habits(tmp_path_factory.mktemp("habits"), "parallel_habits")
+
+
+@pytest.mark.parametrize(("habit", "id"), HABITS.items())
+def test_a_habit_is_found_and_its_mended_twin_has_nothing(
+    programs: Habits, habit: str, id: str
+) -> None:
+    found = programs.findings(habit, good=False, ranks=RANKS)
+    assert id in ids(found), ids(found)
+    assert ids(programs.findings(habit, good=True, ranks=RANKS)) == []
+
+
+def test_what_depends_on_the_file_system_is_asked_of_it(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given: four ranks that write 64 MiB into one file
+    programs = Habits(tmp_path_factory.mktemp("habits"), "parallel_habits")
+    trace = programs.trace("unaligned", good=True, ranks=RANKS)
+    assert ids(findings_of(trace)) == []
+    # when its folder is NFS
+    monkeypatch.setattr(Facts, "filesystem", lambda facts, file: "nfs")
+    found = findings_of(trace)
+    # then MPI-IO locks
+    assert ids(found) == ["file-locks"]
+    assert found.findings[0].evidence[0].ranks == (0, 1, 2, 3)
+    # and when it has one stripe, and one that requests do not keep to
+    monkeypatch.setattr(Facts, "filesystem", lambda facts, file: "lustre")
+    one_target = {"striping_factor": "1", "striping_unit": str(3 << 16)}
+    monkeypatch.setattr(Facts, "striping", lambda facts, file: one_target)
+    assert sorted(ids(findings_of(trace))) == ["misaligned", "narrow-striping"]
+    monkeypatch.setattr(
+        Facts, "striping", lambda facts, file: {"striping_factor": "4", "striping_unit": "65536"}
+    )
+    assert ids(findings_of(trace)) == []
+
+
+def test_edges_of_large_requests_matter_where_nodes_share_storage(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = Habits(tmp_path_factory.mktemp("habits"), "parallel_habits")
+    bad, good = (programs.trace("unaligned", good, RANKS) for good in (False, True))
+    for filesystem, expected in (("ext4", []), ("gpfs", ["misaligned"])):
+        monkeypatch.setattr(Facts, "filesystem", lambda facts, file, it=filesystem: it)
+        assert ids(findings_of(bad)) == expected
+        assert ids(findings_of(good)) == []
+
+
+def test_evidence_has_the_ranks(tmp_path_factory: pytest.TempPathFactory) -> None:
+    programs = Habits(tmp_path_factory.mktemp("habits"), "parallel_habits")
+    found = programs.findings("independent", good=False, ranks=RANKS)
+    by_id = {one.id: one for one in found.findings}
+    shown = by_id["independent-transfers"].evidence[0]
+    assert (shown.ranks, shown.calls) == ((0, 1, 2, 3), 4 * 512)
+    assert by_id["independent-transfers"].layer == "mpiio"
+    (imbalance,) = programs.findings("imbalance", good=False, ranks=RANKS).findings
+    assert imbalance.evidence[0].ranks == (0,)
+    assert "rank 0 writes 24.0 MiB" in imbalance.summary
