@@ -23,6 +23,8 @@ class LogBuffer {
   std::int64_t write_at(const void* bytes, std::size_t size, std::int64_t offset) noexcept;
   // All that is held is in the file; 0 or -errno, and then what is not there is still held.
   int write_out() noexcept;
+  // From here on the file's bytes are held and not in it; INT64_MAX: none are.
+  std::int64_t held_from() const noexcept { return size_ == 0 ? INT64_MAX : begin_; }
   // write_out(), and on the storage.
   int sync() noexcept;
 

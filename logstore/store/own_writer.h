@@ -34,6 +34,8 @@ class OwnWriter {
   int flush() noexcept;
   // All writes are in the log file, for those who read it; the index stays as it is.
   int write_out() noexcept { return buffer_.write_out(); }
+  // After a write_out() that failed: where in the log what is not there begins.
+  std::int64_t held_from() const noexcept { return buffer_.held_from(); }
   // Both open for reading, too.
   int log() const noexcept { return log_.get(); }
   int index() const noexcept { return index_.get(); }

@@ -210,8 +210,9 @@ int StoredFile::make_plan(std::int64_t offset, std::int64_t end, ReadPlan& plan)
   end = std::min(end, since_base_.apply(base_->size()));
   std::uint32_t latest = kOwnLog;
   int fd = -1;
+  int no_room = 0;  // why the last of our own writes are not in the log yet
   if (writer_) {
-    if (const int wrong = writer_->write_out(); wrong != 0) return wrong;
+    no_room = writer_->write_out();
     plan.keep(writer_);
     fd = writer_->log();
   }
@@ -236,6 +237,8 @@ int StoredFile::make_plan(std::int64_t offset, std::int64_t end, ReadPlan& plan)
           plan.keep(std::move(*log));
         }
       }
+      const std::int64_t physical_end = piece.physical + piece.end - offset;
+      if (latest == kOwnLog && no_room != 0 && physical_end > writer_->held_from()) return no_room;
       plan.add_data(piece.end - offset, fd, piece.physical);
     }
     offset = piece.end;

@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 # Where tools/setup.sh zoo installs the wheels of each entry.
 ENVIRONMENTS = ROOT / "build" / "zoo"
 ARMS = ("recorded", "default 1", "default 2", "settings 1", "settings 2", "prefetch hint",
-        "prefetch cache")  # fmt: skip
+        "prefetch cache", "logged")  # fmt: skip
 MPI_LIBRARIES = {"mpich-4": "libmpich.so.12", "mpich-5": "libmpi.so.12",
                  "openmpi-4": "libmpi.so.40", "openmpi-5": "libmpi.so.40"}  # fmt: skip
 
@@ -140,9 +140,20 @@ class Cage:
         preload: dict[str, object] = {**preloaded.variables(self.library)}
         if name.startswith("default"):
             return self.run(name, **preload)
+        if name == "logged":
+            preload |= {"IOTUNE_DB": "none", "IOTUNE_LOGSTORE": self.here}
+            return self.flattened(self.run(name, **preload), preload)
         preload |= {"IOTUNE_DB": "none", "IOTUNE_TRACE": trace}
         return self.run(name, **preload, IOTUNE_PREFETCH="pattern",
                         IOTUNE_PREFETCH_DELIVERY=name.split()[1])  # fmt: skip
+
+    def flattened(self, left: Left, preload: dict[str, object]) -> Left:
+        """The same with ordinary files in place of logged ones, read by a program of others."""
+        left.folder.rename(self.here)
+        env = self.environment(**preload, IOTUNE_MODE="off")
+        subprocess.run(["cp", "-a", self.here, left.folder], env=env, check=True)
+        shutil.rmtree(self.here)
+        return left
 
     def asked(self, *words: object) -> str:
         env = self.environment(IOTUNE_BUFFER_DIR=self.buffers)

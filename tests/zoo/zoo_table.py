@@ -35,6 +35,7 @@ class Entry:
     ranks: int = 2
     check: bool = False  # also in `make check`
     tuned: bool = False  # of the drawn settings at least one must be set
+    not_logged: str = ""  # why its files cannot be kept as logs
     unseen: str = ""  # why no file of the program stands in the trace
     seconds: int = 120  # the watchdog of one run
     files: tuple[Exception_, ...] = ()

@@ -55,7 +55,7 @@ def errors_of(head: str, count: int, share: float, exponent: float, seed: int) -
 
 
 def main() -> int:
-    options = arguments(__doc__, rounds=20)
+    options = arguments(__doc__, rounds=6)
     table = Table("tails")
     for count, exponent in itertools.product(SAMPLES, EXPONENTS):
         errors: dict[str, list[list[float]]] = {"one pivot": [], "own threshold": []}

@@ -15,9 +15,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from support.place import Place, main, not_verified
 from support.repository import ROOT
+from support.small_disks import mounted
 
 PROGRAMS = ROOT / "tests" / "preload" / "programs" / "logstore"
 
@@ -31,9 +33,10 @@ def folders(place: Place, name: str) -> tuple[Path, Path]:
     return both
 
 
-def logged(place: Place, *command: object, **how: object) -> bytes:
+def logged(place: Place, *command: object, **how: Any) -> bytes:
     """What a program prints that has the log store, once it has ended well."""
-    done = place.run(*command, IOTUNE_LOGSTORE=place.scratch / "logs", **how)
+    how.setdefault("IOTUNE_LOGSTORE", place.scratch / "logs")
+    done = place.run(*command, **how)
     place.right(done, str(command[0]))
     assert b"iotune:" not in done.err, done.err
     return done.out
@@ -210,6 +213,115 @@ def recorded(place: Place) -> None:
     assert os.listdir(logs) == ["f"]
 
 
+def full_disk(place: Place) -> None:
+    """Writes that have no room fail, at the latest when the file is closed or synced; what was
+    synced before is there, and the program goes on once there is room.
+    """
+    program = (
+        "import os, sys\n"
+        "fd = os.open(sys.argv[1] + '/f', os.O_RDWR | os.O_CREAT)\n"
+        "block, good, told = bytes(range(256)) * 256, 0, ''\n"
+        "for i in range(200):\n"
+        "    try:\n"
+        "        os.pwrite(fd, block, i * len(block))\n"
+        "        os.fsync(fd)\n"
+        "        good = i + 1\n"
+        "    except OSError as problem:\n"
+        "        told = problem.strerror\n"
+        "        break\n"
+        "os.remove(sys.argv[1] + '/ballast')\n"
+        "print(told, all(os.pread(fd, len(block), i * len(block)) == block for i in range(good)))\n"
+        "for i in range(good, good + 10): os.pwrite(fd, block, i * len(block))\n"
+        "os.fsync(fd)\n"
+        "os.close(fd)\n"
+        "content = open(sys.argv[1] + '/f', 'rb').read()\n"
+        "print(good > 10, content == block * (good + 10), len(content))\n"
+    )
+    with mounted(place, "tmpfs", "size=8m") as disk:
+        if disk is None:
+            return
+        logs = disk / "logs"
+        logs.mkdir()
+        (logs / "ballast").write_bytes(b"x" * (4 << 20))
+        out = logged(place, sys.executable, "-c", program, logs, IOTUNE_LOGSTORE=logs).decode()
+    first, second = out.splitlines()
+    assert first == "No space left on device True", out
+    assert second.startswith("True True"), out
+
+
+def damaged(place: Place) -> None:
+    """Containers of a newer version, without an index, cut: an error and a line, no wrong byte."""
+    _, logs = folders(place, "damaged")
+    data = bytes(random.Random(1).randbytes(100_000))
+    (place.scratch / "data").write_bytes(data)
+
+    def made(name: str) -> Path:
+        logged(place, "cp", place.scratch / "data", logs / name)
+        return logs / name
+
+    def reading(file: Path) -> tuple[int, bytes, str]:
+        done = place.run("cat", file, IOTUNE_LOGSTORE=place.scratch / "logs")
+        return done.status, done.out, done.err.decode()
+
+    newer = made("newer") / "container"
+    held = bytearray(newer.read_bytes())
+    held[16] = 99
+    newer.write_bytes(held)
+    status, out, err = reading(newer.parent)
+    assert status != 0 and out == b"" and "not supported" in err, (status, err)
+
+    # No index, and nobody vouches for the log: nothing was ever synced.
+    for index in made("unindexed").glob("*.index"):
+        index.unlink()
+    status, out, err = reading(logs / "unindexed")
+    assert (status, out) == (0, b""), (status, len(out), err)
+
+    program = (
+        "import os, sys\n"
+        "with open(sys.argv[1], 'wb') as file:\n"
+        "    file.write(open(sys.argv[2], 'rb').read())\n"
+        "    file.flush()\n"
+        "    os.fsync(file.fileno())\n"
+    )
+    logged(place, sys.executable, "-c", program, logs / "cut", place.scratch / "data")
+    (log,) = (logs / "cut").glob("*.log")
+    with log.open("r+b") as file:
+        file.truncate(60_000)
+    status, out, err = reading(logs / "cut")
+    assert status != 0 and data.startswith(out), (status, len(out))
+    assert "Input/output error" in err and "iotune: " in err, err
+
+
+def two_jobs(place: Place) -> None:
+    """Two jobs write one file at once: each byte is one that a job wrote there, and once both have
+    ended every reader has the same ones.
+    """
+    _, logs = folders(place, "jobs")
+    program = (
+        "import os, random, sys\n"
+        "fd, who = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), int(sys.argv[2])\n"
+        "draw = random.Random(who)\n"
+        "for i in range(2000):\n"
+        "    at = draw.randrange(5000)\n"
+        "    os.pwrite(fd, bytes([who + 2 * (at % 100)]) * 20, 20 * at)\n"
+        "os.close(fd)\n"
+    )
+    env = place.environment(preload=True, IOTUNE_LOGSTORE=place.scratch / "logs")
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", program, str(logs / "f"), str(who)], env=env)
+        for who in (1, 2)
+    ]
+    assert [job.wait() for job in jobs] == [0, 0]
+    read = content(place, logs / "f")
+    assert read == content(place, logs / "f")
+    wrote = [{random_one.randrange(5000) for _ in range(2000)}
+             for random_one in (random.Random(1), random.Random(2))]  # fmt: skip
+    for at in range(len(read) // 20):
+        record = set(read[20 * at : 20 * at + 20])
+        allowed = {who + 2 * (at % 100) for who in (1, 2) if at in wrote[who - 1]} or {0}
+        assert len(record) == 1 and record <= allowed, (at, record, allowed)
+
+
 if __name__ == "__main__":
     main(
         {
@@ -223,5 +335,8 @@ if __name__ == "__main__":
             "told": told,
             "modes": modes,
             "recorded": recorded,
+            "full-disk": full_disk,
+            "damaged": damaged,
+            "two-jobs": two_jobs,
         }
     )

@@ -96,6 +96,10 @@ def test_fits_are_printed_for_people_and_programs(sampled):
     for one in said:
         assert len(one["single"]) == 8
         assert one["mixture"] is None or 0 < one["mixture"]["tail_share"] < 1
+        assert one["times"]["samples"] == 80 and one["times"]["fractions"][0] == 0
+    # A line each says how the longest times fall off, and that 80 samples say little of it.
+    told = [line for line in done.stderr.splitlines() if " beyond " in line and "%" in line]
+    assert len(told) == 4 or "nothing is foretold" in done.stderr, done.stderr
 
 
 def test_the_page_has_the_papers_figures(sampled, tmp_path):
@@ -106,7 +110,7 @@ def test_the_page_has_the_papers_figures(sampled, tmp_path):
         assert list(page.glob(f"figure{number}*.svg")), number
     for figure in page.glob("*.svg"):
         assert ET.parse(figure).getroot().tag.endswith("svg")
-    assert "Distributions" in text and "64 KiB" in text
+    assert "Distributions" in text and "The longest times" in text and "64 KiB" in text
     assert "<script" not in text and 'src="' not in text  # nothing is loaded from elsewhere
 
 
