@@ -22,7 +22,7 @@ def run(*words: object) -> subprocess.CompletedProcess[bytes]:
 
 
 def names(path: Path) -> set[str]:
-    return {one.name for one in path.iterdir()} - {"README", "container"}
+    return {one.name for one in path.iterdir()} - {"README", "container", "handle"}
 
 
 @pytest.mark.parametrize("twice", [True, False])
