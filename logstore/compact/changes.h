@@ -31,12 +31,15 @@ class Changes {
   // True also where there is none.
   bool remove(const std::string& name);
   bool sync_directory();
+  // From now on the syncs do nothing: of the file nothing is on the storage that could be lost.
+  void leave_out_syncs() noexcept { syncs_ = false; }
 
  private:
   bool may(const char* change);
 
   int directory_;
   std::function<int(const char*)> before_;
+  bool syncs_ = true;
   Descriptor lock_;
 };
 

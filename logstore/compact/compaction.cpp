@@ -91,6 +91,11 @@ class Compaction {
     auto container = Container::open(path_, {}, Container::Logs::kLookAtAll);
     if (!container) return container.error();
     container_.emplace(std::move(*container));
+    const bool was_synced = container_->compaction().merged_bytes != 0 ||
+                            std::ranges::any_of(container_->reports(), [](const WriterReport& one) {
+                              return one.durable_bytes != 0;
+                            });
+    if (options_.syncs_only_synced && !was_synced) changes_->leave_out_syncs();
     return std::nullopt;
   }
 
@@ -349,6 +354,7 @@ int compact_on_close(const std::string& path) noexcept {
     CompactOptions options;
     options.most_copied_bytes = kMostCopiedAtClose;
     options.lock_is_held = true;
+    options.syncs_only_synced = true;
     errno = 0;
     if (compact(path, options)) return 0;
     return -(errno != 0 ? errno : EIO);

@@ -20,6 +20,9 @@ struct CompactOptions {
   std::int64_t most_copied_bytes = INT64_MAX;
   // The caller has the exclusive flock(2) on `container` that says that nobody writes.
   bool lock_is_held = false;
+  // Syncs only where some of the file was synced before. The program asked for nothing else, and a
+  // sync may wait for all that the file system has to write.
+  bool syncs_only_synced = false;
   // For tests: called before each change of the container with what it is. An errno in place of 0:
   // the change fails so.
   std::function<int(const char* change)> before_change;
