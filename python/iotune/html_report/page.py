@@ -14,9 +14,10 @@ from markupsafe import Markup
 
 from iotune import __version__
 from iotune.html_report.beside import beside_tables
+from iotune.html_report.blocks import Section
 from iotune.html_report.facts import RunFacts
 from iotune.html_report.raster import ramp_css
-from iotune.html_report.sections import Section, sections_of
+from iotune.html_report.sections import sections_of
 from iotune.html_report.svg import NARROW, WIDTH, Figure
 from iotune.reports.tables import seconds_text
 from iotune.talk import printable

@@ -1,17 +1,16 @@
 """The sections of the report: which blocks each has for one run. What has nothing to say is absent.
 
-Blocks are Figure and Table (svg.py) and those below; templates/blocks.html draws each by its name.
+Blocks are Figure and Table (svg.py) and those of blocks.py.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from iotune.findings import Finding
-from iotune.html_report.access_figure import access_figure, rank_figures
+from iotune.errors import Error
 from iotune.html_report.bar_figure import (
     LAYER_NAMES,
     alignment_figure,
@@ -20,11 +19,12 @@ from iotune.html_report.bar_figure import (
     stripe_figure,
     time_figure,
 )
+from iotune.html_report.blocks import Fact, Facts, FindingBlock, Heading, Section
 from iotune.html_report.facts import RunFacts
+from iotune.html_report.file_sections import decompositions_blocks, files_blocks, maps_blocks
 from iotune.html_report.heat_figure import heat_figures
-from iotune.html_report.share_figure import share_figure
-from iotune.html_report.shares import shares_of
-from iotune.html_report.svg import WIDTH, Figure, Table, counted, short_path
+from iotune.html_report.svg import WIDTH, Table, counted, short_path
+from iotune.logstore import LogContainer, is_container
 from iotune.reports.actual_io import done_text, sum_of, told_settings
 from iotune.reports.alike import folded
 from iotune.reports.explained import (
@@ -34,55 +34,10 @@ from iotune.reports.explained import (
     prefetched_lines,
     recognised_text,
 )
-from iotune.reports.tables import rate_text, seconds_text, size_text
-from iotune.traces.summary import DatasetPattern, FilePattern
+from iotune.reports.tables import seconds_text, size_text
 
-_SHOWN_FILES = 40
-_SHOWN_DATASETS = 200
-_DRAWN_DATASETS = 12
-_DRAWN_OF_A_FILE = 4
 _EXPLAINED = 40
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A tile: a value with what it is."""
-
-    label: str
-    value: str
-    more: str = ""
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Tiles in a row."""
-
-    facts: list[Fact]
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A part of a section, of one file mostly."""
-
-    text: str
-    lines: list[tuple[str, str]] = field(default_factory=list)  # label, sentence
-
-
-@dataclass(frozen=True)
-class FindingBlock:
-    """A finding (iotune.findings)."""
-
-    finding: Finding
-
-
-@dataclass
-class Section:
-    """Blocks under a title."""
-
-    id: str
-    title: str
-    intro: str
-    blocks: list[Any]
+_SHOWN_LOGS = 20
 
 
 def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
@@ -100,19 +55,19 @@ def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
         ),
         ("time", "Where the time went", "", _time),
         ("heat", "Ranks over time", "When each rank moved how many bytes.", _heat),
-        ("files", "Files and datasets", "", _files),
+        ("files", "Files and datasets", "", files_blocks),
         (
             "decompositions",
             "Decompositions",
             "How datasets were divided over the ranks that moved them.",
-            _decompositions,
+            decompositions_blocks,
         ),
         (
             "maps",
             "Access maps",
             "Where in a file bytes were moved. Patterns are drawn, not single calls: zoom in to "
             "see the accesses of a loop.",
-            _maps,
+            maps_blocks,
         ),
         ("sizes", "Sizes and alignment", "", _sizes),
         ("slowest", "Slowest ranks and files", "", _slowest),
@@ -124,6 +79,13 @@ def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
             _tuning,
         ),
         ("prefetch", "Prefetching", "", _prefetch),
+        (
+            "logs",
+            "Log store",
+            "Files that are kept as logs, as they are on this machine now; the run's own writes "
+            "may not be the last ones.",
+            _logs,
+        ),
         ("losses", "What is missing", "What of the trace could not be read or recorded.", _losses),
     )
     found = []
@@ -203,133 +165,6 @@ def _heat(facts: RunFacts, wide: float) -> Iterator[Any]:
     yield from heat_figures(facts.gathered.bins, facts.rows, facts.axis_seconds, wide)
 
 
-def _files(facts: RunFacts, wide: float) -> Iterator[Any]:
-    if not facts.groups:
-        return
-    rows = []
-    for group in facts.groups[:_SHOWN_FILES]:
-        for file in [group.files[0]] if group.is_folded else group.files:
-            files = group.files if group.is_folded else [file]
-            seconds = max(one.io_seconds for one in files)
-            moved = sum(one.bytes for one in files)
-            rows.append(
-                (
-                    f"{group.name} ({len(files)} files)" if group.is_folded else file.path,
-                    size_text(sum(one.bytes_written for one in files)),
-                    size_text(sum(one.bytes_read for one in files)),
-                    seconds_text(seconds),
-                    rate_text(moved / len(files) / seconds if seconds > 0 else 0),
-                )
-            )
-    yield Table(
-        "Files that moved bytes; times are the slowest rank's, of several files the slowest one's",
-        ("file", "written", "read", "time in calls", "bytes over time"),
-        tuple(rows),
-    )
-    more = sum(len(one.files) for one in facts.groups[_SHOWN_FILES:])
-    if more > 0:
-        yield Heading("", [("", f"{counted(more, 'smaller file')}: iotune show has all of them.")])
-    datasets = [
-        _dataset_row(group.name if group.is_folded else file.path, same)
-        for group in facts.groups
-        for file in (group.files[:1] if group.is_folded else group.files)
-        for same in _alike(file)
-    ]
-    if datasets:
-        yield Table(
-            "Datasets: who moved what, and in which pattern (docs/descriptors.md). Those that are "
-            "alike are one row; bytes, calls and time are all of theirs",
-            (
-                *("dataset", "descriptor", "operation", "file"),
-                *("ranks", "repeats", "calls", "bytes", "time", "bytes over time"),
-            ),
-            tuple(datasets[:_SHOWN_DATASETS]),
-            text_columns=4,
-            whole=(1, 2),
-        )
-    more = len(datasets) - _SHOWN_DATASETS
-    if more > 0:
-        yield Heading("", [("", f"{counted(more, 'further row')}: iotune show has all of them.")])
-
-
-def _alike(file: FilePattern) -> list[list[DatasetPattern]]:
-    """A file's datasets, those together that differ in their names and times alone.
-
-    Those of which most bytes were moved come first.
-    """
-    found: dict[Any, list[DatasetPattern]] = {}
-    for one in file.datasets:
-        key = (
-            *(one.descriptor, one.write, one.mode, one.ranks, one.bytes, one.repeats),
-            *(one.inferred, tuple(one.dataset_dims), tuple(one.chunk)),
-        )
-        found.setdefault(key, []).append(one)
-    return sorted(found.values(), key=lambda same: -sum(one.bytes for one in same))
-
-
-def _dataset_row(path: str, same: list[DatasetPattern]) -> tuple[str, ...]:
-    one = same[0]
-    seconds, moved = sum(each.seconds for each in same), sum(each.bytes for each in same)
-    operation = "write" if one.write else "read"
-    return (
-        one.dataset + (f" and {len(same) - 1} more" if len(same) > 1 else ""),
-        one.descriptor + (" (inferred)" if one.inferred else ""),
-        operation if one.mode == "unknown" else f"{operation}, {one.mode}",
-        path.rsplit("/", 1)[-1],
-        f"{one.ranks:,}",
-        f"{one.repeats:,}",
-        f"{sum(each.calls for each in same):,}",
-        size_text(moved),
-        seconds_text(seconds),
-        rate_text(moved / seconds if seconds > 0 else 0),
-    )
-
-
-def _decompositions(facts: RunFacts, wide: float) -> Iterator[Any]:
-    """One drawing for datasets of one file that are divided alike, of the largest ones."""
-    drawn = 0
-    for group in facts.groups:
-        for file in group.files[:1] if group.is_folded else group.files:
-            figures: list[Figure] = []
-            for same in _alike(file):
-                if (
-                    same[0].ranks < 2
-                    or len(figures) == _DRAWN_OF_A_FILE
-                    or drawn == _DRAWN_DATASETS
-                ):
-                    continue
-                shares = shares_of(same[0], file.path, facts.selections)
-                if shares is None:
-                    continue
-                drawn += 1
-                figure = share_figure(same[0], shares)
-                if len(same) > 1:
-                    more = (
-                        f" {counted(len(same) - 1, 'further dataset')} of the file "
-                        f"{'is' if len(same) == 2 else 'are'} alike."
-                    )
-                    figure = replace(figure, says=figure.says + more)
-                figures.append(figure)
-            if figures:
-                yield Heading(group.name if group.is_folded else file.path)
-                yield from figures
-
-
-def _maps(facts: RunFacts, wide: float) -> Iterator[Any]:
-    maps = facts.gathered.maps
-    for path in facts.mapped:
-        one = maps[path]
-        yield Heading(path)
-        name = short_path(path.rsplit("/", 1)[-1])
-        yield access_figure(name, one, facts.rows, facts.axis_seconds, wide)
-        yield from rank_figures(name, one, facts.rows, wide)
-    rest = len([one for one in facts.run.files if one.bytes > 0]) - len(maps)
-    if maps and rest > 0:
-        yield Heading(
-            "", [("", f"Not drawn: {counted(rest, 'smaller file')}, or files of a series.")]
-        )
-
-
 def _sizes(facts: RunFacts, wide: float) -> Iterator[Any]:
     yield from size_figures(facts.gathered.sizes, wide)
     alignment = alignment_figure(facts.gathered.sizes, wide)
@@ -398,6 +233,42 @@ def _prefetch(facts: RunFacts, wide: float) -> Iterator[Any]:
     for file in facts.run.files:
         if file.prefetch is not None:
             yield Heading(file.path, [("", one) for one in prefetched_lines(file.prefetch)])
+
+
+def _logs(facts: RunFacts, wide: float) -> Iterator[Any]:
+    rows: list[tuple[str, ...]] = []
+    for file in facts.run.files:
+        try:
+            if len(rows) == _SHOWN_LOGS or not (
+                os.path.isdir(file.path) and is_container(file.path)
+            ):
+                continue
+            one = LogContainer(file.path)
+            live = size_text(one.live_bytes())
+        except (Error, OSError, ValueError):  # of a newer version, or somebody writes it anew
+            continue
+        rows.append(
+            (
+                file.path,
+                size_text(one.size),
+                f"{len(one.writers):,}",
+                f"{sum(writer.entries for writer in one.writers):,}",
+                size_text(sum(writer.log_bytes for writer in one.writers)),
+                f"{live} at most",
+                size_text(one.index_bytes),
+                f"{one.generation:,}",
+                "yes" if one.is_whole() else "no: iotune log verify tells",
+            )
+        )
+    if rows:
+        yield Table(
+            "Logs of files (docs/logstore.md)",
+            (
+                *("file", "size", "writers", "writes", "logs", "of these needed"),
+                *("index", "compactions", "all synced is there"),
+            ),
+            tuple(rows),
+        )
 
 
 def _losses(facts: RunFacts, wide: float) -> Iterator[Any]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from iotune.html_report.blocks import Fact, Facts, Heading, Section
 from iotune.html_report.page import rendered
-from iotune.html_report.sections import Fact, Facts, Heading, Section
 from iotune.html_report.site import Site, SiteRun, SiteWorkload
 from iotune.html_report.svg import (
     RIGHT,

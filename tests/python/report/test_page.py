@@ -24,6 +24,7 @@ from iotune.html_report.rank_rows import rank_rows
 from iotune.html_report.time_bins import BINS, TimeBins
 from iotune.importing import import_log
 from iotune.traces.trace import open_trace
+from support.log_containers import add_writer, make_container
 from support.page import Element, parsed
 from support.repository import TESTS
 
@@ -138,6 +139,20 @@ def test_layers_do_not_count_what_is_below_them() -> None:
     assert sum(own.values()) == pytest.approx(outermost, rel=0.02)
     slowest = float(facts.gathered.seconds.sum(axis=1).max())
     assert slowest == pytest.approx(facts.run.io_seconds, rel=0.02)
+
+
+def test_files_that_are_kept_as_logs(tmp_path: Path) -> None:
+    facts = gather(open_trace(HDF5))
+    container = make_container(tmp_path / "c.h5")
+    add_writer(container, "1.n.1", [(0, b"abcd"), (8, b"ef")], 1000)
+    facts.run.files[0].path = str(container)
+    found = sections(parsed(page_of([facts], ["a"])))["logs"]
+    row = table_of(found, "Logs of files")[1]
+    assert row[0] == str(container) and row[1:5] == ["10 B", "1", "2", "6 B"]
+    assert row[-1] == "yes"
+    (container / "other").mkdir()
+    facts.run.files[0].path = str(container / "other")  # any folder
+    assert "logs" not in sections(parsed(page_of([facts], ["a"])))
 
 
 def test_what_has_nothing_to_say_is_absent() -> None:
