@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from iotune.findings import datasets, findings_of
 from support.installed.habits import Habits, ids, needs_the_library
 
 pytestmark = needs_the_library
@@ -48,6 +49,21 @@ def test_collectives_that_hdf5_took_apart_are_told_with_their_cause(
     assert split.evidence[0].dataset == "/a" and split.evidence[0].calls == RANKS
     (converted,) = (one for one in found.findings if one.id == "type-conversion")
     assert "4 bytes in memory, 8 in the file" in converted.evidence[0].text
+
+
+def test_beyond_a_number_of_transfers_selections_are_left_out_and_that_is_said(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given
+    programs = Habits(tmp_path_factory.mktemp("habits"), "hdf5_habits")
+    trace = programs.trace("chunk-cache", good=False, ranks=RANKS)
+    assert ids(findings_of(trace)) == ["chunk-cache"] and findings_of(trace).limits == ()
+    # when no more than the first are looked at
+    monkeypatch.setattr(datasets, "MOST_TRANSFERS", 5)
+    found = findings_of(trace)
+    # then
+    assert ids(found) == []
+    assert found.limits == ("of HDF5's transfers the selections of the first 5 were looked at",)
 
 
 def test_a_cache_that_is_too_small_names_one_that_is_not(
