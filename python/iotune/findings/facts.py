@@ -24,7 +24,7 @@ from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.traces.trace import Trace
 
 # Of these nobody cares how they are read: they are the system's, or one call's own.
-_NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/locale/")
+_NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/lib64/")
 _NOT_DATA_ENDS = (".py", ".pyc", ".so", ".jar")
 _LOCAL = ("ext4", "xfs", "btrfs", "tmpfs", "ramfs", "zfs", "f2fs", "overlay")
 _SHARED_POINTER = ".shfp."  # ROMIO's own file beside one with a shared file pointer
