@@ -104,8 +104,18 @@ def _prefixes(wanted: Callable[[Meaning], bool]) -> tuple[str, ...]:
 class DatasetReader:
     """Reads the HDF5 calls of a trace; `datasets` and `properties` are the result."""
 
-    def __init__(self, path: Path, version: str, used: bool = True):
-        """`version`: of HDF5. `used`: whether the run called it; else the trace is not read."""
+    def __init__(
+        self,
+        path: Path,
+        version: str,
+        set_cache_bytes: Mapping[tuple[str, str], int],
+        used: bool = True,
+    ):
+        """`version`: of HDF5. `used`: whether the run called it; else the trace is not read.
+
+        `set_cache_bytes`: the chunk caches that iotune gave to datasets, by file and path.
+        """
+        self._set_cache_bytes = set_cache_bytes
         self.datasets: dict[tuple[str, str], Dataset] = {}
         self.limits: list[str] = []
         # (process, file) -> dataset -> its chunks in memory, the longest unused first
@@ -198,7 +208,9 @@ class DatasetReader:
             dataset.touched_in_full = False
             return
         self._touches += len(touched)
-        cache_bytes = self.properties.cache_bytes(process, dataset.file, dataset.path)
+        own_bytes = self.properties.cache_bytes(process, dataset.file, dataset.path)
+        where = (dataset.file, dataset.path)
+        cache_bytes = max(own_bytes, self._set_cache_bytes.get(where, 0))
         dataset.cache_bytes = (
             min(dataset.cache_bytes, cache_bytes) if dataset.chunks else cache_bytes
         )
