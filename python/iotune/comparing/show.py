@@ -143,7 +143,7 @@ def _print_times(times: tuple[TimeChange, ...]) -> None:
 def _time_row(one: TimeChange) -> list[str]:
     interval = "–" if one.low is None or one.high is None else f"{one.low:.2f} to {one.high:.2f}"
     return [
-        one.what.rpartition("/")[2],
+        one.what.rpartition("/")[2] if one.what.startswith("/") else one.what,
         seconds_text(one.before_seconds),
         seconds_text(one.after_seconds),
         "–" if one.ratio is None else f"{one.ratio:.2f}",

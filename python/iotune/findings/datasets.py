@@ -6,9 +6,10 @@ was not all of them.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import OrderedDict, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from iotune.findings.properties import Properties, is_property_call
 from iotune.findings.selections import chunks_of, runs_of
 from iotune.traces.call_filter import CallFilter
-from iotune.traces.call_meaning import meaning_of, meanings
+from iotune.traces.call_meaning import Meaning, meaning_of, meanings
 from iotune.traces.calls import CallReader
 
 MOST_TRANSFERS = 100_000
@@ -73,20 +74,48 @@ class Dataset:
         return size
 
 
+@functools.cache
 def _wanted(transfers: bool) -> CallFilter:
-    names = tuple(
-        one.name
-        for one in meanings().values()
-        if is_property_call(one) or (transfers and one.of_hdf5 and one.transfer)
-    )
-    return CallFilter(layers=("hdf5",), names=names)
+    def chosen(one: Meaning) -> bool:
+        return is_property_call(one) or (transfers and one.transfer)
+
+    return CallFilter(layers=("hdf5",), names=_prefixes(chosen))
+
+
+def _prefixes(wanted: Callable[[Meaning], bool]) -> tuple[str, ...]:
+    """Few patterns that name HDF5's calls that are wanted and no others.
+
+    Each call of a trace is held against each pattern: a list of all names takes ten times as long.
+    """
+    of_hdf5 = [one for one in meanings().values() if one.of_hdf5]
+    others = [one.name for one in of_hdf5 if not wanted(one)]
+    found: set[str] = set()
+    for name in (one.name for one in of_hdf5 if wanted(one)):
+        ends = (
+            end
+            for end in range(1, len(name) + 1)
+            if not any(other.startswith(name[:end]) for other in others)
+        )
+        end = next(ends, None)
+        found.add(name if end is None else f"{name[:end]}*")
+    return tuple(sorted(found))
 
 
 class DatasetReader:
     """Reads the HDF5 calls of a trace; `datasets` and `properties` are the result."""
 
-    def __init__(self, path: Path, version: str, used: bool = True):
-        """`version`: of HDF5. `used`: whether the run called it; else the trace is not read."""
+    def __init__(
+        self,
+        path: Path,
+        version: str,
+        set_cache_bytes: Mapping[tuple[str, str], int],
+        used: bool = True,
+    ):
+        """`version`: of HDF5. `used`: whether the run called it; else the trace is not read.
+
+        `set_cache_bytes`: the chunk caches that iotune gave to datasets, by file and path.
+        """
+        self._set_cache_bytes = set_cache_bytes
         self.datasets: dict[tuple[str, str], Dataset] = {}
         self.limits: list[str] = []
         # (process, file) -> dataset -> its chunks in memory, the longest unused first
@@ -179,7 +208,9 @@ class DatasetReader:
             dataset.touched_in_full = False
             return
         self._touches += len(touched)
-        cache_bytes = self.properties.cache_bytes(process, dataset.file, dataset.path)
+        own_bytes = self.properties.cache_bytes(process, dataset.file, dataset.path)
+        where = (dataset.file, dataset.path)
+        cache_bytes = max(own_bytes, self._set_cache_bytes.get(where, 0))
         dataset.cache_bytes = (
             min(dataset.cache_bytes, cache_bytes) if dataset.chunks else cache_bytes
         )

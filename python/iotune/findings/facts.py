@@ -24,7 +24,7 @@ from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.traces.trace import Trace
 
 # Of these nobody cares how they are read: they are the system's, or one call's own.
-_NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/locale/")
+_NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/lib64/")
 _NOT_DATA_ENDS = (".py", ".pyc", ".so", ".jar")
 _LOCAL = ("ext4", "xfs", "btrfs", "tmpfs", "ramfs", "zfs", "f2fs", "overlay")
 _SHARED_POINTER = ".shfp."  # ROMIO's own file beside one with a shared file pointer
@@ -47,9 +47,19 @@ class Facts:
     @functools.cached_property
     def hdf5(self) -> DatasetReader:
         """What HDF5 was asked for."""
-        return DatasetReader(
-            self._path, self.run.hdf5, any(one.layer == "hdf5" for one in self.streams)
-        )
+        used = any(one.layer == "hdf5" for one in self.streams)
+        return DatasetReader(self._path, self.run.hdf5, self._set_cache_bytes(), used)
+
+    def _set_cache_bytes(self) -> dict[tuple[str, str], int]:
+        """Chunk caches that iotune set, by file and dataset, which the reason of each names."""
+        return {
+            (file.path, one.reason): int(one.got or one.wanted)
+            for file in self.run.files
+            for one in file.settings
+            if one.parameter == "chunk_cache"
+            and one.verdict in ("applied", "unverifiable")
+            and (one.got or one.wanted).isdigit()
+        }
 
     @property
     def elapsed_seconds(self) -> float:

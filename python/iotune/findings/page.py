@@ -30,7 +30,7 @@ _HEAD = (
     "**What iotune sets** are parameters that its gates allow for this file, MPI, HDF5 and file "
     "system (docs/safety.md). They are set once training has measured that they help; *set in "
     "this run* is what the trace says. Where none is named, the program has to change.",
-    "Paths below /proc, /sys, /dev (but not /dev/shm), /etc and /usr/lib, and files of Python, "
+    "Paths below /proc, /sys, /dev (but not /dev/shm), /etc, /lib and /usr, and files of Python, "
     "Java and shared libraries, are no data and are left out. Thresholds stand in one file, "
     "python/iotune/findings/thresholds.py, with their reasons. Nobody looks whether transfers "
     "could overlap with computing.",

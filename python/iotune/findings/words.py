@@ -239,8 +239,9 @@ WORDS = {
     ),
     "chunk-cache": Words(
         "A chunk leaves the cache before it is used again, and is read and unpacked anew.",
-        f"iotune plays the transfers against a cache of the size that the program set, else "
-        f"HDF5's 1 MiB a dataset: chunks are loaded {limit.CHUNK_LOADS:g} times each on average, "
+        "iotune plays the transfers against a cache of the size that the program or iotune set, "
+        "else HDF5's default (1 MiB a dataset, from HDF5 2.0 on 8 MiB): chunks are loaded "
+        f"{limit.CHUNK_LOADS:g} times each on average, "
         f"{limit.FEW_CHUNK_LOADS} times in all at least. Transfers that go past the cache "
         "(writes of parallel files, chunks larger than the cache that no filter packs) do not "
         "count.",

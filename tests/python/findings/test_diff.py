@@ -124,6 +124,8 @@ def test_folders_are_sides_and_the_newest_run_speaks(tmp_path: Path) -> None:
     text = typed(tmp_path, "diff", "old", "new").stdout
     assert "A  old/run4.iotrace and 4 further runs\n" in text
     assert "moved   bytes written 16.0 MiB -> 32.0 MiB" in text
+    names = [line.split("  ")[0] for line in text.splitlines()]
+    assert ["time of", "the run", "its I/O", "a.bin"] == names[-6:-2], text
     assert [line for line in text.splitlines() if len(line) > 80] == []
 
 

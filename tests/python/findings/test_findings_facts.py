@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import fnmatch
 import itertools
 import random
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from iotune.findings import covered as covered_module
+from iotune.findings import datasets as datasets_module
 from iotune.findings.covered import Covered
 from iotune.findings.facts import ranks_text
+from iotune.findings.properties import is_property_call
 from iotune.findings.selections import chunks_of, runs_of
 from iotune.findings.streams import StreamReader
+from iotune.traces.call_meaning import meanings
 from support.installed.import_logs import imported
 
 EXTENTS = st.lists(st.tuples(st.integers(0, 200), st.integers(1, 30)), min_size=1, max_size=40)
@@ -147,6 +152,16 @@ def test_streams_are_what_a_loop_counts(tmp_path: Path) -> None:
             touched[offset : offset + size] = True
         process = ranks.index(key[0])
         assert reader.covered[f"/data/{key[1]}", key[2] == "pwrite", process].bytes == touched.sum()
+
+
+@pytest.mark.parametrize("transfers", [True, False])
+def test_few_patterns_name_the_calls_that_are_wanted(transfers: bool) -> None:
+    patterns = datasets_module._wanted(transfers).names
+    assert len(patterns) < 16
+    for one in meanings().values():
+        if one.of_hdf5:
+            wanted = is_property_call(one) or (transfers and one.transfer)
+            assert any(fnmatch.fnmatchcase(one.name, p) for p in patterns) == wanted, one.name
 
 
 def test_ranks_are_written_as_people_do() -> None:

@@ -35,16 +35,19 @@ class Habits:
             check=True,
         )
 
-    def trace(self, habit: str, good: bool, ranks: int = 0) -> iotune.Trace:
-        """Of a run in an empty directory; `ranks` 0: without MPI."""
-        work = self._root / f"{habit}-{'good' if good else 'bad'}"
+    def trace(
+        self, habit: str, good: bool, ranks: int = 0, config: Path | None = None
+    ) -> iotune.Trace:
+        """Of a run in an empty directory; `ranks` 0: without MPI. With settings it is tuned."""
+        work = self._root / f"{habit}-{'good' if good else 'bad'}{'-tuned' if config else ''}"
+        how = ["--config", str(config)] if config else ["--mode", "record"]
         work.mkdir()
         trace = work.with_suffix(".iotrace")
         words = [str(self._program), habit, *(["good"] if good else [])]
         launcher = self._mpi.command(ranks) if ranks else []
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "iotune", "run", "--mode", "record"),
+                *(sys.executable, "-m", "iotune", "run", *how),
                 *("--timing", "exact", "-o", str(trace), "--", *launcher, *words),
             ],
             cwd=work,

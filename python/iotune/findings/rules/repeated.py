@@ -121,9 +121,10 @@ def _by_all(facts: Facts, writes: bool) -> Sighting | None:
         calls = sum(number for number, _, _ in processes.values())
         seconds = max(taken for _, _, taken in processes.values()) * extra / total
         verb = "wrote" if writes else "read"
-        text = f"{len(unique)} ranks {verb} {size_text(total)} of the same {size_text(joined)}"
         known = facts.ranks_of_processes
         ranks = tuple(sorted(known[one] for one in unique if known.get(one, -1) >= 0))
+        who = f"{len(unique)} {'ranks' if ranks else 'processes'}"
+        text = f"{who} {verb} {size_text(total)} of the same {size_text(joined)}"
         found.append(Evidence(text, file, "", ranks, calls, extra, seconds or None))
         wasted += seconds
     if not found:
@@ -131,7 +132,7 @@ def _by_all(facts: Facts, writes: bool) -> Sighting | None:
     size = sum(one.bytes for one in found)
     verb = "write over each other's" if writes else "each read the same"
     how = "of these calls' time the share of the bytes that another rank moved as well"
-    return Sighting(found, f"ranks {verb} bytes: {size_text(size)} too many",
+    return Sighting(found, f"several processes {verb} bytes: {size_text(size)} too many",
                     at_most(wasted, facts, how))  # fmt: skip
 
 
