@@ -134,6 +134,11 @@ int OwnWriter::flush() noexcept {
   return core_.flush();
 }
 
+int OwnWriter::sync() noexcept {
+  if (const int wrong = buffer_.write_out(); wrong != 0) return wrong;
+  return core_.sync();
+}
+
 LogFile OwnWriter::file_of(LogBuffer& buffer) noexcept {
   return {&buffer,
           [](void* self, const void* from, std::size_t size, std::int64_t offset) noexcept {

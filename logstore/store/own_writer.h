@@ -32,6 +32,8 @@ class OwnWriter {
   LogWriter& core() noexcept { return core_; }
   // As LogWriter's, with what is held of the log.
   int flush() noexcept;
+  // Writes that have no room are no failed sync: those are for good.
+  int sync() noexcept;
   // All writes are in the log file, for those who read it; the index stays as it is.
   int write_out() noexcept { return buffer_.write_out(); }
   // After a write_out() that failed: where in the log what is not there begins.

@@ -247,7 +247,7 @@ int StoredFile::sync() noexcept {
   return guarded([&]() -> int {
     const std::lock_guard guard(mutex_);
     if (writer_) {
-      if (const int wrong = writer_->core().sync(); wrong != 0) return wrong;
+      if (const int wrong = writer_->sync(); wrong != 0) return wrong;
       flushed_ns_ = writer_->latest_ns();
       is_dirty_ = false;
       set_mtime();

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from iotune.models.settings.file_layout import striping_of
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.call_meaning import meaning_of
 from iotune.traces.calls import MISSING, CallReader
-from iotune.traces.summary import FilePattern, RunSummary
+from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.traces.trace import Trace
 
 # Of these nobody cares how they are read: they are the system's, or one call's own.
@@ -78,13 +78,42 @@ class Facts:
                 found[one.file].append(one)
         return found
 
-    def rank_of(self, process: int) -> int:
-        return next((one.rank for one in self.streams if one.process == process), -1)
+    @functools.cached_property
+    def of_file(self) -> Mapping[str, Sequence[Stream]]:
+        """The streams of each file; of one that has none an empty list."""
+        found: dict[str, list[Stream]] = defaultdict(list)
+        for one in self.streams:
+            found[one.file].append(one)
+        return found
+
+    @functools.cached_property
+    def transfers(self) -> Mapping[tuple[str, str, bool], Sequence[Stream]]:
+        """HDF5's transfers by file, dataset and whether they write; [] where there are none."""
+        found: dict[tuple[str, str, bool], list[Stream]] = defaultdict(list)
+        for one in self.streams:
+            if one.layer == "hdf5" and one.meaning.transfer and one.dataset:
+                found[one.file, one.dataset, one.meaning.writes].append(one)
+        return found
+
+    @functools.cached_property
+    def patterns(self) -> Mapping[tuple[str, str, bool], DatasetPattern]:
+        """The summary's patterns by file, dataset and whether it is written."""
+        return {
+            (file.path, one.dataset, one.write): one
+            for file in self.run.files
+            for one in file.datasets
+        }
+
+    @functools.cached_property
+    def ranks_of_processes(self) -> Mapping[int, int]:
+        """The rank of each process that made a call; -1: of none."""
+        return {one.process: one.rank for one in self.streams}
 
     @functools.cache  # noqa: B019 - lives as long as one look at a trace
     def striping(self, file: str) -> dict[str, str]:
         """`striping_factor` and `striping_unit` of a file that is still there."""
-        return striping_of(file)
+        found: dict[str, str] = striping_of(file)
+        return found
 
     @functools.cache  # noqa: B019
     def filesystem(self, file: str) -> str:

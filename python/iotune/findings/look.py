@@ -99,7 +99,7 @@ def _settings(facts: Facts, rule: Rule, evidence: list[Evidence]) -> tuple[Setti
 
 def _may_be_set(facts: Facts, file: str, name: str, value: str) -> bool:
     """Whether a run on this platform would be given such a value, once it was measured."""
-    layers = {one.layer for one in facts.streams if one.file == file}
+    layers = {one.layer for one in facts.of_file[file]}
     layer = next((one for one in ("hdf5", "mpiio", "posix") if one in layers), "")
     parameter = next((one for one in core.parameters() if one["name"] == name), None)
     if not layer or parameter is None or not _reaches(parameter, layers):

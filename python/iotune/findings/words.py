@@ -64,10 +64,10 @@ WORDS = {
         "into one block wait for its lock, and a part of a block may have to be read first.",
         f"At least {limit.FEW_MISALIGNED_CALLS} requests of a block and more, and "
         f"{limit.MISALIGNED_SHARE:.0%} of all, begin or end inside one. A block is the file's "
-        "stripe on Lustre and CephFS, else 4 KiB. Without stripes reads are left out, what "
-        "aggregators make of collective transfers, and requests one behind the other, of one "
-        f"process or on a disk of the node; there also those above "
-        f"{_size(limit.LARGE_LOCAL_BYTES)} on average.",
+        "stripe on Lustre and CephFS, else 4 KiB. Without stripes only writes count that "
+        "no collective transfer made: of several processes, or with gaps between them. On a disk "
+        f"of the node only those with gaps, of {_size(limit.LARGE_LOCAL_BYTES)} at most on "
+        "average.",
         "Without stripes it is told as low.",
     ),
     "repeated-reads": Words(

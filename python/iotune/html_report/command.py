@@ -9,7 +9,13 @@ Without -o the file lies in the current folder and is called as the trace is; -o
 report needs no network and no other file. Without TRACE the last run's.
 """
 
+import concurrent.futures as futures
+import contextlib
+import multiprocessing
 import os
+import queue
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Callable, Optional
@@ -20,6 +26,7 @@ from iotune import core
 from iotune.cli.output import count_text, errors_in_one_line, next_command, path_text, say
 from iotune.cli.progress import watcher
 from iotune.errors import Error
+from iotune.findings import Findings, findings_of
 from iotune.html_report.facts import RunFacts, gather
 from iotune.html_report.page import page_of
 from iotune.html_report.site import site_of
@@ -29,9 +36,12 @@ from iotune.reports.losses import SAMPLE, say_losses
 from iotune.reports.tables import size_text
 from iotune.talk import document
 from iotune.traces.chosen_trace import chosen_trace
-from iotune.traces.trace import Trace
+from iotune.traces.trace import Trace, open_trace
 
 _MOST_RUNS = 8
+_CALLS_FOR_TWO = 500_000  # below, a second process is not worth its start
+
+Look = Callable[[], Findings]
 
 
 @errors_in_one_line
@@ -110,25 +120,59 @@ def _database(db: Optional[Path]) -> Optional[core.Database]:
 
 
 def _gathered(run: Trace, database: Optional[core.Database]) -> RunFacts:
-    watch = watcher()
-    if watch is None:
-        return gather(run, database)
-    return _watched(run, database, watch)
+    with _findings_beside(run) as findings:
+        watch = watcher()
+        if watch is None:
+            return gather(run, database, findings=findings)
+        return _watched(run, database, findings, watch)
+
+
+@contextlib.contextmanager
+def _findings_beside(run: Trace) -> Iterator[Look]:
+    """How to get the findings: of many calls a process of its own looks for them meanwhile."""
+    if run.summary.calls < _CALLS_FOR_TWO or len(os.sched_getaffinity(0)) < 2:
+        yield lambda: findings_of(run)
+        return
+    # Forked before any thread of a progress bar is there.
+    pool = futures.ProcessPoolExecutor(1, multiprocessing.get_context("fork"))
+    try:
+        made = pool.submit(_findings_in, run.path)
+        yield made.result
+    except BaseException:
+        # Else the pool waits for what nobody wants any more.
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _findings_in(path: Path) -> Findings:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the command's own handler is for it alone
+    return findings_of(open_trace(path))
 
 
 def _watched(
     run: Trace,
     database: Optional[core.Database],
+    findings: Look,
     watch: Callable[[Iterator[int], int], None],
 ) -> RunFacts:
     """gather() in a thread of its own, so that this one can draw how far it is."""
-    import queue
-    from concurrent.futures import ThreadPoolExecutor
-
     told: queue.SimpleQueue[int] = queue.SimpleQueue()
-    with ThreadPoolExecutor(1) as pool:
-        made = pool.submit(gather, run, database, told.put)
+    unwanted = threading.Event()
+
+    def tell(calls: int) -> None:
+        if unwanted.is_set():
+            raise Error("left off")
+        told.put(calls)
+
+    with futures.ThreadPoolExecutor(1) as pool:
+        made = pool.submit(gather, run, database, tell, findings)
         made.add_done_callback(lambda _: told.put(-1))
-        total = run.summary.calls if os.path.exists(run.path) else 0
-        watch(iter(told.get, -1), total)
+        try:
+            watch(iter(told.get, -1), run.summary.calls)
+        except BaseException:
+            unwanted.set()
+            raise
         return made.result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,11 +32,16 @@ class RunFacts:
     rows: RankRows
     gathered: CallPass
     selections: Selections
-    groups: list[Alike]  # of the files that moved bytes
+    groups: list[Alike]  # of the files that moved bytes, most bytes first
     brought: dict[str, Comparison]  # by path, of files that are explained
     findings: Findings
     losses: list[str]
     axis_seconds: float  # where time axes end: of runs side by side the longest one's end
+
+    @property
+    def program(self) -> str:
+        """Its name; of an interpreter that of the script."""
+        return self.run.identity or os.path.basename(self.run.program or self.run.program_name)
 
     @property
     def mapped(self) -> list[str]:
@@ -48,18 +54,19 @@ def gather(
     trace: Trace,
     database: core.Database | None = None,
     tell: Callable[[int], None] | None = None,
+    findings: Callable[[], Findings] | None = None,
 ) -> RunFacts:
     """Read a trace. Raises Error where it cannot be read; what of it is damaged is among `losses`.
 
-    `tell` is called now and then with the number of calls read.
+    `tell` is called now and then with the number of calls read; what it raises is passed on.
+    `findings` gives them where they are looked for elsewhere.
     """
     run = trace.summary
     processes = core.processes(trace.path)
     rows = rank_rows(processes)
     moved = [one for one in run.files if one.bytes > 0]
-    groups = folded(moved)
-    largest = sorted(groups, key=lambda one: -sum(file.bytes for file in one.files))
-    shown = [file for one in largest for file in (one.files[:1] if one.is_folded else one.files)]
+    groups = sorted(folded(moved), key=lambda one: -sum(file.bytes for file in one.files))
+    shown = [file for one in groups for file in (one.files[:1] if one.is_folded else one.files)]
     mapped = {file.path: _stripes_of(file) for file in shown[:MAPPED_FILES]}
     gathered = CallPass(rows, run.elapsed_seconds, mapped)
     losses = [*run.warnings, *gathered.read(trace.path, tell)]
@@ -77,7 +84,7 @@ def gather(
             for file in run.files
             if is_explained(file) and not file.sampled_out
         },
-        findings=findings_of(trace),
+        findings=findings() if findings is not None else findings_of(trace),
         axis_seconds=run.elapsed_seconds,
         losses=list(dict.fromkeys(one for one in losses if not one.endswith(SAMPLE))),
     )

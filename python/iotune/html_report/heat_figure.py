@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from iotune.html_report.rank_rows import RankRows, short_label
@@ -31,15 +33,23 @@ def heat_figures(
 ) -> list[Figure]:
     """A figure for each direction, and again below the libraries where that looks different.
 
-    The time axis ends at `axis_seconds`, which is not before the run's end.
+    The time axis ends at `axis_seconds`, which is not before the run's end. Processes that are no
+    rank and moved nothing (launchers, shells) have no row.
     """
+    kept = [
+        at
+        for at, label in enumerate(rows.labels)
+        if label[0].isdigit() or bins.bytes[:, :, at].any()
+    ]
+    moved = bins.bytes[:, :, kept]
+    shown = replace(rows, labels=tuple(rows.labels[at] for at in kept))
     found = []
     for view in range(len(_VIEWS)):
         for direction in (1, 0):
-            cells = bins.bytes[view, direction]
-            if not cells.any() or (view and _alike(cells, bins.bytes[0, direction])):
+            cells = moved[view, direction]
+            if not cells.any() or (view and _alike(cells, moved[0, direction])):
                 continue
-            found.append(_figure(bins, rows, view, direction, axis_seconds, width))
+            found.append(_figure(bins, shown, cells, (view, direction), axis_seconds, width))
     return found
 
 
@@ -50,9 +60,14 @@ def _alike(cells: np.ndarray, others: np.ndarray) -> bool:
 
 
 def _figure(
-    bins: TimeBins, rows: RankRows, view: int, direction: int, axis_seconds: float, wide: float
+    bins: TimeBins,
+    rows: RankRows,
+    cells: np.ndarray,
+    shown: tuple[int, int],
+    axis_seconds: float,
+    wide: float,
 ) -> Figure:
-    cells = bins.bytes[view, direction]
+    view, direction = shown
     row_height = max(5.0, min(26.0, 340 / rows.count))
     frame = Frame(_LEFT, 8, wide - _LEFT - RIGHT, row_height * rows.count, axis_seconds, rows.count)
     place = (
@@ -73,8 +88,8 @@ def _figure(
     says = (
         f"{size_text(float(cells.sum()))} {_TITLES[direction]}; most between "
         f"{seconds_text(when * width)} and {seconds_text((when + 1) * width)}, and most by "
-        f"{_row_name(rows, busiest)}. One cell lasts {seconds_text(width)}; the darkest in the "
-        f"light theme holds {size_text(most)}."
+        f"{_row_name(rows, busiest)}. One cell lasts {seconds_text(width)}; the fullest holds "
+        f"{size_text(most)}."
     )
     return Figure(
         title=f"Bytes {_TITLES[direction]} by rank and time, {_VIEWS[view]}",

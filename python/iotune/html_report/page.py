@@ -95,7 +95,7 @@ def _merged(order: list[str], found: list[str]) -> list[str]:
 
 
 def _title(runs: Sequence[RunFacts]) -> str:
-    programs = list(dict.fromkeys(one.run.program_name or "a program" for one in runs))
+    programs = list(dict.fromkeys(one.program or "a program" for one in runs))
     return f"I/O of {' and '.join(programs)}"
 
 

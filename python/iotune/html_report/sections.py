@@ -144,7 +144,7 @@ def _glance(facts: RunFacts, wide: float) -> Iterator[Any]:
     share = min(1.0, run.io_seconds / run.elapsed_seconds) if run.elapsed_seconds > 0 else 0.0
     libraries = ", ".join(one for one in (run.mpi, run.hdf5 and f"HDF5 {run.hdf5}") if one)
     rows = [
-        Fact("program", run.program_name or run.program or "unknown", " ".join(run.argv)[:300]),
+        Fact("program", facts.program or "unknown", " ".join(run.argv)[:300]),
         Fact("started", _when(run.start_unix_seconds)),
         Fact("lasted", seconds_text(run.elapsed_seconds)),
         Fact("ranks", f"{run.ranks:,}", f"{counted(run.nodes, 'node')}: {hosts or 'unknown'}"),
@@ -226,6 +226,9 @@ def _files(facts: RunFacts, wide: float) -> Iterator[Any]:
         ("file", "written", "read", "time in calls", "bytes over time"),
         tuple(rows),
     )
+    more = sum(len(one.files) for one in facts.groups[_SHOWN_FILES:])
+    if more > 0:
+        yield Heading("", [("", f"{counted(more, 'smaller file')}: iotune show has all of them.")])
     datasets = [
         _dataset_row(group.name if group.is_folded else file.path, same)
         for group in facts.groups
@@ -246,7 +249,7 @@ def _files(facts: RunFacts, wide: float) -> Iterator[Any]:
         )
     more = len(datasets) - _SHOWN_DATASETS
     if more > 0:
-        yield Heading(f"{counted(more, 'further row')}: iotune show has all of them.")
+        yield Heading("", [("", f"{counted(more, 'further row')}: iotune show has all of them.")])
 
 
 def _alike(file: FilePattern) -> list[list[DatasetPattern]]:
@@ -322,7 +325,9 @@ def _maps(facts: RunFacts, wide: float) -> Iterator[Any]:
         yield from rank_figures(name, one, facts.rows, wide)
     rest = len([one for one in facts.run.files if one.bytes > 0]) - len(maps)
     if maps and rest > 0:
-        yield Heading(f"Not drawn: {counted(rest, 'smaller file')}, or files of a series.")
+        yield Heading(
+            "", [("", f"Not drawn: {counted(rest, 'smaller file')}, or files of a series.")]
+        )
 
 
 def _sizes(facts: RunFacts, wide: float) -> Iterator[Any]:

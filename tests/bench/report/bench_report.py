@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench import native, paired
@@ -41,21 +42,30 @@ def recorded(build: Path, out: Path, scratch: Path, accesses: int) -> Path:
     return trace
 
 
-def measured(command: list[str]) -> tuple[float, float]:
-    """Seconds of a command, and the most memory that it had, in MiB."""
+@dataclass(frozen=True)
+class Done:
+    """A command: how long it took, how much of that it computed, its most memory."""
+
+    seconds: float
+    computed_seconds: float
+    memory_mib: float
+
+
+def measured(command: list[str]) -> Done:
+    """Run a command."""
     began = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)
     if status != 0:
         raise paired.ArmFailed(f"{' '.join(command)} ended with {status}")
-    return time.monotonic() - began, used.ru_maxrss / 1024
+    computed = used.ru_utime + used.ru_stime
+    return Done(time.monotonic() - began, computed, used.ru_maxrss / 1024)
 
 
-def report(trace: Path, page: Path, rounds: int) -> tuple[list[float], float]:
-    """Seconds of each round, and the most memory of all."""
+def report(trace: Path, page: Path, rounds: int) -> list[Done]:
+    """Each round."""
     command = [sys.executable, "-m", "iotune", "report", str(trace), "-o", str(page)]
-    done = [measured([*command, "--db", "none", "--force"]) for _ in range(rounds)]
-    return [one[0] for one in done], max(one[1] for one in done)
+    return [measured([*command, "--db", "none", "--force"]) for _ in range(rounds)]
 
 
 def darshan_summaries(table: paired.Table, scratch: Path) -> None:
@@ -70,13 +80,14 @@ def darshan_summaries(table: paired.Table, scratch: Path) -> None:
         page = scratch / f"{name}.html"
         command = [sys.executable, "-m", "darshan", "summary", str(folder / name)]
         try:
-            seconds, _ = measured([*command, "--output", str(page)])
+            done = measured([*command, "--output", str(page)])
         except paired.ArmFailed as problem:
             print(f"PyDarshan: {problem}")
             continue
         log = (folder / name).stat().st_size
         what = f"PyDarshan's summary of its own {name} ({log} bytes)"
-        table.add(f"{what}, s, one run", seconds)
+        table.add(f"{what}, s, one run", done.seconds)
+        table.add(f"{what}, s of computing", done.computed_seconds)
         table.add(f"{what}, size of the page, MiB", page.stat().st_size / MIB)
 
 
@@ -89,14 +100,17 @@ def main() -> int:
         for accesses in (10**4, ACCESSES):
             trace = recorded(options.build, options.out, scratch, accesses)
             page = scratch / "page.html"
-            seconds, memory_mib = report(trace, page, options.rounds)
+            done = report(trace, page, options.rounds)
+            seconds = [one.seconds for one in done]
             what = f"{accesses:.0e} accesses"
             goal = paired.at_most(10, "s") if accesses == ACCESSES else None
             print(f"{what}: {json.dumps([round(one, 2) for one in seconds])} s", flush=True)
             table.add(f"{what}: report, s, median", statistics.median(seconds), goal)
+            computed = statistics.median(one.computed_seconds for one in done)
+            table.add(f"{what}: s of computing, median", computed)
             size = page.stat().st_size / MIB
             table.add(f"{what}: size of the page, MiB", size, paired.at_most(3, "MiB"))
-            table.add(f"{what}: most memory, MiB", memory_mib)
+            table.add(f"{what}: most memory, MiB", max(one.memory_mib for one in done))
             table.add(f"{what}: size of the trace, MiB", trace.stat().st_size / MIB)
         darshan_summaries(table, scratch)
     return table.finish(options.out)

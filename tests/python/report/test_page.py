@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -15,8 +17,12 @@ from typer.testing import CliRunner, Result
 from iotune.cli import app
 from iotune.findings import Estimate, Evidence, Finding, Findings, Setting
 from iotune.findings.finding import Snippet
-from iotune.html_report import gather, page_of
+from iotune.html_report import command, gather, page_of
 from iotune.html_report import page as page_module
+from iotune.html_report.heat_figure import heat_figures
+from iotune.html_report.rank_rows import rank_rows
+from iotune.html_report.time_bins import BINS, TimeBins
+from iotune.importing import import_log
 from iotune.traces.trace import open_trace
 from support.page import Element, parsed
 from support.repository import TESTS
@@ -75,6 +81,17 @@ def test_the_heat_map_has_all_bytes_and_says_what_is_approximate() -> None:
         assert ("interpolated" in first.text) is guessed
 
 
+def test_launchers_that_moved_nothing_have_no_row() -> None:
+    rows = rank_rows([{"rank": 1}, {"rank": -1}, {"rank": -1}, {"rank": 0}])
+    bins = TimeBins(rows.count, 1.0)
+    bins.bytes[0, 1, 1] = 5  # of rank 1
+    bins.bytes[0, 1, 3] = 7  # of the second process without a rank
+    (figure,) = heat_figures(bins, rows, 1.0)
+    assert figure.values["labels"] == ["rank 0", "rank 1", "process 2"]
+    cells: Any = figure.values["cells"]
+    assert [sum(line) for line in cells] == [0, 5 * BINS, 7 * BINS]
+
+
 def test_datasets_and_their_decomposition() -> None:
     found = sections(page(HDF5))
     datasets = table_of(found["files"], "Datasets")
@@ -94,6 +111,23 @@ def test_an_access_map_draws_loops() -> None:
     assert [0, 512, 512, 200] in [one[4:8] for one in values["loops"]]
     assert "200×{(0,512); +512}" in table_of(figure, "largest loops")[1][2]
     assert figure.all("path", class_="line-write")[0].attributes["d"].startswith("M")
+
+
+def test_more_accesses_make_no_larger_page(tmp_path: Path) -> None:
+    def size(accesses: int) -> int:
+        log = tmp_path / f"{accesses}.csv"
+        lines = ["rank,file,op,offset,length,start,end"]
+        for at in range(accesses):
+            rank, own = at % 4, at // 4
+            lines.append(f"{rank},/d/a,write,{4096 * own + 1024 * rank},1024,{own},{own}.5")
+        log.write_text("\n".join(lines) + "\n")
+        trace = import_log(log, tmp_path / f"{accesses}.iotrace").trace
+        result = reported(trace, "-o", "-")
+        assert f"{accesses:,} accesses" in result.stdout
+        return len(result.stdout)
+
+    few, many = size(400), size(20_000)
+    assert many < 1.2 * few
 
 
 def test_layers_do_not_count_what_is_below_them() -> None:
@@ -171,11 +205,18 @@ def test_the_file_needs_no_other() -> None:
     assert "http" not in re.sub(r"http://www\.w3\.org/2000/svg", "", html)
 
 
+def test_paper_is_light() -> None:
+    html = reported(HDF5, "-o", "-").stdout
+    dark = colours("dark")["bg"]
+    for before in html.split("<body>")[0].split(f"--bg:{dark}")[:-1]:
+        assert before.rpartition("@media")[2].startswith(" screen")
+
+
 def test_names_of_anybody_s_are_no_markup(tmp_path: Path) -> None:
     run = open_trace(HDF5)
     facts = gather(run)
     evil = '</script><script>alert(1)</script>"\x1b[31m\udcff'
-    facts.run.program_name = evil
+    facts.run.identity = evil
     facts.run.files[0].path = f"/tmp/{evil}.h5"
     facts.run.files[0].datasets[0].dataset = evil
     facts.gathered._maps = {(f"/tmp/{evil}.h5", 3): one for one in facts.gathered.maps.values()}
@@ -287,6 +328,29 @@ def test_a_report_replaces_nothing_unasked(tmp_path: Path) -> None:
     result = reported(HDF5, "-o", out)
     assert result.exit_code == 1 and "--force" in result.stderr and out.read_text() == "mine"
     assert reported(HDF5, "-o", out, "--force").exit_code == 0
+    parsed(out.read_text())
+
+
+def test_a_second_process_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> str:
+        page = reported(HDF5, "-o", "-").stdout
+        return page.split('<section id="findings"')[1].split("</section>")[0]
+
+    alone = said()
+    monkeypatch.setattr(command, "_CALLS_FOR_TWO", 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    assert said() == alone
+
+
+def test_on_a_terminal_it_shows_how_far_it_is(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    out = tmp_path / "run.html"
+    words = [sys.executable, "-m", "iotune", "report", str(HDF5), "-o", str(out), "--db", "none"]
+    done = subprocess.run(words, stderr=theirs, check=False, env={**os.environ, "TERM": "xterm"})
+    os.close(theirs)
+    said = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert done.returncode == 0 and "report: 1 run in" in said
     parsed(out.read_text())
 
 

@@ -79,8 +79,10 @@ def _syncs(facts: Facts) -> Sighting | None:
         )
     )
     for file, streams in streams_of.items():
-        for process in sorted({one.process for one in streams}):
-            own = [one for one in streams if one.process == process]
+        of_process: dict[int, list[Stream]] = defaultdict(list)
+        for one in streams:
+            of_process[one.process].append(one)
+        for process, own in of_process.items():
             calls, size = sum(one.calls for one in own), written[process, file]
             if calls >= limit.MANY_SYNCS and size < limit.BYTES_BETWEEN_SYNCS * calls:
                 text = f"a sync or flush after every {size_text(size / calls)} that were written"

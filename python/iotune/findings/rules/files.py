@@ -41,9 +41,7 @@ def _independent(facts: Facts) -> Sighting | None:
     summary = f"{calls:,} independent requests that MPI-IO could gather into a few"
     seconds = sum(one.seconds or 0 for one in found)
     how = "all the time of these requests; exchanging the data first costs some of it again"
-    asked_by_hdf5 = any(
-        one.layer == "hdf5" and one.file in {each.file for each in found} for one in facts.streams
-    )
+    asked_by_hdf5 = any(one.layer == "hdf5" for each in found for one in facts.of_file[each.file])
     return Sighting(
         found, summary, at_most(seconds, facts, how), layer="hdf5" if asked_by_hdf5 else "mpiio"
     )

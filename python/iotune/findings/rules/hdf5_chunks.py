@@ -8,7 +8,6 @@ from iotune.findings import thresholds as limit
 from iotune.findings.datasets import Chunks, Dataset
 from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text
 from iotune.findings.rule import Rule, Sighting, c, python
-from iotune.findings.rules.hdf5_data import transfers
 from iotune.reports.tables import count_text, size_text
 
 
@@ -29,7 +28,7 @@ def _shape(facts: Facts) -> Sighting | None:
         loaded = sum(len(part.seen) for part in parts) * one.chunk_bytes
         if loaded < limit.CHUNK_AMPLIFICATION * asked or loaded - asked < limit.REPEATED_BYTES:
             continue
-        streams = transfers(facts, one.file, one.path, False)
+        streams = facts.transfers[one.file, one.path, False]
         text = (
             f"{size_text(asked)} asked for lie in {len(seen):,} chunks of "
             f"{_shape_text(one.chunk)} ({size_text(one.chunk_bytes)}): {loaded / asked:.1f} times "
@@ -72,7 +71,7 @@ def _cache(facts: Facts) -> Sighting | None:
                 f"{loads / different:.1f} times each; the cache has {size_text(one.cache_bytes)} "
                 f"and {size_text(size)} would hold them"
             )
-            streams = transfers(facts, one.file, one.path, writes)
+            streams = facts.transfers[one.file, one.path, writes]
             found.append(evidence(streams, text, one.file, one.path))
     if not found:
         return None
@@ -100,7 +99,7 @@ def _shared(facts: Facts) -> Sighting | None:
         shared = sum(len(processes) > 1 for processes in owners.values())
         if not shared or shared < limit.SHARED_CHUNKS * len(owners):
             continue
-        streams = transfers(facts, one.file, one.path, True)
+        streams = facts.transfers[one.file, one.path, True]
         if sum(stream.bytes for stream in streams) < limit.FILL_BYTES:
             continue
         text = (

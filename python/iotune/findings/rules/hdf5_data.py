@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from iotune.findings import thresholds as limit
 from iotune.findings.datasets import Dataset
@@ -14,25 +15,13 @@ from iotune.reports.actual_io import done_text, taken_apart
 from iotune.reports.tables import count_text, size_text
 
 
-def transfers(facts: Facts, file: str, dataset: str, writes: bool) -> list[Stream]:
-    """The H5Dread or H5Dwrite calls on a dataset."""
-    return [
-        one
-        for one in facts.streams
-        if one.layer == "hdf5"
-        and (one.file, one.dataset) == (file, dataset)
-        and (one.meaning.writes if writes else one.meaning.reads)
-    ]
-
-
 def _requests(facts: Facts, file: str, writes: bool) -> tuple[int, int]:
     """Calls and bytes that HDF5 made of a file's transfers at the file system."""
     outer = HDF5_WRITE if writes else HDF5_READ
     own = [
         one
-        for one in facts.streams
-        if one.file == file
-        and one.outer == outer
+        for one in facts.of_file[file]
+        if one.outer == outer
         and one.layer == "posix"
         and one.meaning.transfer
         and one.meaning.writes == writes
@@ -51,7 +40,7 @@ def _split(facts: Facts) -> Sighting | None:
             text = done_text(one.actual_io, one.not_collective)
             found.append(
                 evidence(
-                    transfers(facts, file.path, one.dataset, one.write),
+                    facts.transfers[file.path, one.dataset, one.write],
                     text,
                     file.path,
                     one.dataset,
@@ -85,7 +74,7 @@ def _scattered(facts: Facts) -> Sighting | None:
                 f"each of {calls:,} {verb} is a union of {pieces / calls:,.0f} pieces of "
                 f"{size_text(size)}; HDF5 made {requests:,} requests of this file's transfers"
             )
-            streams = transfers(facts, one.file, one.path, writes)
+            streams = facts.transfers[one.file, one.path, writes]
             found.append(evidence(streams, text, one.file, one.path))
     if not found:
         return None
@@ -96,11 +85,9 @@ def _scattered(facts: Facts) -> Sighting | None:
 
 def _small_transfers(facts: Facts) -> Sighting | None:
     found = []
-    by_dataset: dict[tuple[str, str, bool], list[Stream]] = defaultdict(list)
-    for one in facts.streams:
-        if one.layer == "hdf5" and one.meaning.transfer and one.dataset:
-            by_dataset[one.file, one.dataset, one.meaning.writes].append(one)
-    for (file, dataset, writes), streams in by_dataset.items():
+    for (file, dataset, writes), streams in facts.transfers.items():
+        if not streams:
+            continue
         calls, size = sum(one.calls for one in streams), sum(one.bytes for one in streams)
         most = max(one.calls for one in streams)
         if most < limit.MANY_TRANSFERS or size > limit.SMALL_BYTES * calls:
@@ -118,7 +105,7 @@ def _small_transfers(facts: Facts) -> Sighting | None:
                     at_most(seconds, facts, how))  # fmt: skip
 
 
-def _by(streams: list[Stream]) -> str:
+def _by(streams: Sequence[Stream]) -> str:
     text = ranks_text(ranks_of(streams))
     return f", by {text}" if text else ""
 
@@ -128,7 +115,7 @@ def _conversion(facts: Facts) -> Sighting | None:
     for one in facts.hdf5.datasets.values():
         for writes in (True, False):
             converted = one.converted[writes]
-            streams = transfers(facts, one.file, one.path, writes)
+            streams = facts.transfers[one.file, one.path, writes]
             cause = _told_conversion(facts, one, writes)
             size = sum(stream.bytes for stream in streams)
             if not converted and not cause:
@@ -150,35 +137,28 @@ def _conversion(facts: Facts) -> Sighting | None:
 
 
 def _told_conversion(facts: Facts, dataset: Dataset, writes: bool) -> bool:
-    file = facts.files.get(dataset.file)
-    return file is not None and any(
-        "conversion" in cause
-        for one in file.datasets
-        if (one.dataset, one.write) == (dataset.path, writes)
-        for cause in one.not_collective
-    )
+    pattern = facts.patterns.get((dataset.file, dataset.path, writes))
+    return pattern is not None and any("conversion" in cause for cause in pattern.not_collective)
 
 
 def _small_datasets(facts: Facts) -> Sighting | None:
     found = []
-    size: dict[tuple[str, str], int] = defaultdict(int)
+    size: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     own: dict[str, list[Stream]] = defaultdict(list)
-    for one in facts.streams:
-        if one.layer == "hdf5" and one.dataset and one.meaning.transfer:
-            size[one.file, one.dataset] += one.bytes
-            own[one.file].append(one)
+    for (file, dataset, _), parts in facts.transfers.items():
+        size[file][dataset] += sum(one.bytes for one in parts)
+        own[file] += parts
     for file, streams in own.items():
-        small = [each for each in size if each[0] == file and size[each] < limit.SMALL_BYTES]
+        small = {name for name, moved in size[file].items() if 0 < moved < limit.SMALL_BYTES}
         if len(small) < limit.MANY_SMALL_DATASETS:
             continue
-        total = sum(size[each] for each in small)
+        total = sum(size[file][name] for name in small)
         text = f"{len(small)} datasets of {size_text(total / len(small))} on average"
-        names = {each[1] for each in small}
-        chosen = [one for one in streams if one.dataset in names]
+        chosen = [one for one in streams if one.dataset in small]
         seconds = slowest(
             (one.process, one.seconds)
-            for one in facts.streams
-            if one.layer == "hdf5" and one.file == file and not one.meaning.transfer
+            for one in facts.of_file[file]
+            if one.layer == "hdf5" and not one.meaning.transfer
             and one.meaning.thing == "dataset"
         )  # fmt: skip
         calls, moved = sum(one.calls for one in chosen), sum(one.bytes for one in chosen)
@@ -221,9 +201,7 @@ def _fill(facts: Facts) -> Sighting | None:
         if size < limit.FILL_BYTES:
             continue
         written = sum(
-            one.bytes
-            for one in facts.streams
-            if one.file == file and one.layer == "hdf5" and one.meaning.writes
+            one.bytes for one in facts.of_file[file] if one.layer == "hdf5" and one.meaning.writes
         )
         text = (
             f"{size_text(size)} written while datasets were made, before the program wrote "
@@ -231,8 +209,8 @@ def _fill(facts: Facts) -> Sighting | None:
         )
         seconds = slowest(
             (one.process, one.seconds)
-            for one in facts.streams
-            if one.file == file and one.layer == "hdf5" and kind_of(one.meaning) == HDF5_MAKES
+            for one in facts.of_file[file]
+            if one.layer == "hdf5" and kind_of(one.meaning) == HDF5_MAKES
         )
         calls = sum(one.calls for one in streams)
         found.append(Evidence(text, file, "", ranks_of(streams), calls, size, seconds or None))

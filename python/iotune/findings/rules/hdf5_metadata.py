@@ -56,13 +56,13 @@ def _reopened(facts: Facts) -> Sighting | None:
             continue
         streams = [
             each
-            for each in facts.streams
-            if each.file == one.file
-            and each.layer == "hdf5"
+            for each in facts.of_file[one.file]
+            if each.layer == "hdf5"
             and each.meaning.verb == "opens"
             and each.meaning.thing in ("dataset", "object")
         ]
-        ranks = ranks_of(each for each in facts.streams if each.dataset == one.path)
+        ways = [facts.transfers[one.file, one.path, writes] for writes in (True, False)]
+        ranks = ranks_of(each for way in ways for each in way)
         seconds = slowest((each.process, each.seconds) for each in streams)
         text = f"opened {opens:,} times by one process, for {moved:,} transfers in all"
         found.append(Evidence(text, one.file, one.path, ranks, times, 0, seconds or None))

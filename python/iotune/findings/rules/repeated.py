@@ -44,19 +44,20 @@ def _counts(one: Stream, writes: bool) -> bool:
     return writes or not (one.parent in (MPI_WRITE, MPI_WRITE_ALL) or one.outer == HDF5_WRITE)
 
 
-def _different(facts: Facts, file: str, writes: bool) -> dict[int, Covered]:
-    return {
-        process: one
-        for (path, way, process), one in facts.covered.items()
-        if path == file and way == writes
-    }
+def _different(facts: Facts, writes: bool) -> dict[str, dict[int, Covered]]:
+    """File -> process -> its different bytes."""
+    found: dict[str, dict[int, Covered]] = defaultdict(dict)
+    for (file, way, process), one in facts.covered.items():
+        if way == writes:
+            found[file][process] = one
+    return found
 
 
 def _sieved(facts: Facts, file: str) -> bool:
     """Whether MPI-IO wrote more than it was asked for: whose bytes are rewritten by design."""
     return any(
-        one.file == file and one.meaning.reads and one.parent in (MPI_WRITE, MPI_WRITE_ALL)
-        for one in facts.streams
+        one.meaning.reads and one.parent in (MPI_WRITE, MPI_WRITE_ALL)
+        for one in facts.of_file[file]
         if one.meaning.below_mpi
     )
 
@@ -64,10 +65,11 @@ def _sieved(facts: Facts, file: str) -> bool:
 def _again(facts: Facts, writes: bool) -> Sighting | None:
     """What one process moved again that it had moved itself."""
     found, wasted = [], 0.0
+    different_of = _different(facts, writes)
     for file, processes in _moved(facts, writes).items():
         if writes and _sieved(facts, file):
             continue
-        unique = _different(facts, file, writes)
+        unique = different_of[file]
         extra, once, calls, seconds, ranks = 0, 0, 0, 0.0, []
         for process, (number, size, taken) in processes.items():
             different = unique[process].bytes if process in unique else None
@@ -76,7 +78,7 @@ def _again(facts: Facts, writes: bool) -> Sighting | None:
                 continue
             extra, once, calls = extra + more, once + different, calls + number
             seconds = max(seconds, taken * more / size)
-            ranks.append(facts.rank_of(process))
+            ranks.append(facts.ranks_of_processes[process])
         if extra < limit.REPEATED_BYTES:
             continue
         verb = "wrote" if writes else "read"
@@ -99,10 +101,11 @@ def _again(facts: Facts, writes: bool) -> Sighting | None:
 def _by_all(facts: Facts, writes: bool) -> Sighting | None:
     """What several processes moved of the same bytes, each once."""
     found, wasted = [], 0.0
+    different_of = _different(facts, writes)
     for file, processes in _moved(facts, writes).items():
         if writes and _sieved(facts, file):
             continue
-        unique = _different(facts, file, writes)
+        unique = different_of[file]
         if len(unique) < 2:
             continue
         each = [one.bytes for one in unique.values()]
@@ -119,7 +122,8 @@ def _by_all(facts: Facts, writes: bool) -> Sighting | None:
         seconds = max(taken for _, _, taken in processes.values()) * extra / total
         verb = "wrote" if writes else "read"
         text = f"{len(unique)} ranks {verb} {size_text(total)} of the same {size_text(joined)}"
-        ranks = tuple(sorted(r for r in map(facts.rank_of, unique) if r >= 0))
+        known = facts.ranks_of_processes
+        ranks = tuple(sorted(known[one] for one in unique if known.get(one, -1) >= 0))
         found.append(Evidence(text, file, "", ranks, calls, extra, seconds or None))
         wasted += seconds
     if not found:

@@ -67,7 +67,7 @@ def _small(facts: Facts, writes: bool) -> Sighting | None:
 
 
 def _layer(facts: Facts, file: str, writes: bool) -> str:
-    layers = {one.layer for one in facts.streams if one.file == file and _of_program(one, writes)}
+    layers = {one.layer for one in facts.of_file[file] if _of_program(one, writes)}
     return "mpiio" if layers == {"mpiio"} else "posix"
 
 
@@ -104,11 +104,11 @@ def _may_jump(one: Stream, writes: bool) -> bool:
 
 def _one_a_transfer(facts: Facts, streams: list[Stream]) -> list[Stream]:
     """Reads inside of H5Dread, where each of these makes a few: else its selection is scattered."""
-    transfers: dict[tuple[int, str], int] = defaultdict(int)
-    for one in facts.streams:
+    transfers: dict[int, int] = defaultdict(int)
+    for one in facts.of_file[streams[0].file]:
         if one.layer == "hdf5" and one.meaning.reads:
-            transfers[one.process, one.file] += one.calls
-    return [one for one in streams if one.calls <= 4 * transfers[one.process, one.file]]
+            transfers[one.process] += one.calls
+    return [one for one in streams if one.calls <= 4 * transfers[one.process]]
 
 
 def _misaligned(facts: Facts) -> Sighting | None:
