@@ -344,7 +344,8 @@ int compact_on_close(const std::string& path) noexcept {
       if (!may_be_worth_it(directory.get())) return 0;
       const auto container = Container::open(path);
       if (!container) return -(errno != 0 ? errno : EIO);
-      if (!compaction_is_worth_it(compaction_gain(*container))) return 0;
+      // What is lost was said when it was read.
+      if (why_not(*container) || !compaction_is_worth_it(compaction_gain(*container))) return 0;
     }
     CompactOptions options;
     options.most_copied_bytes = kMostCopiedAtClose;

@@ -51,7 +51,7 @@ CompactionGain compaction_gain(const Container& container);
 bool compaction_is_worth_it(const CompactionGain& gain);
 
 // For who closed the file as the last one, and holds the exclusive lock on `container`: compacts
-// where that is worth it, and copies no more than a gibibyte. 0 or -errno.
+// where that is worth it and nothing is lost, and copies no more than a gibibyte. 0 or -errno.
 int compact_on_close(const std::string& path) noexcept;
 
 }  // namespace iotune::logstore
