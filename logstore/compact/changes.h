@@ -18,6 +18,9 @@ class Changes {
   Changes(int directory, std::function<int(const char*)> before)
       : directory_(directory), before_(std::move(before)) {}
 
+  // From now on nothing waits for the storage.
+  void stop_syncing() noexcept { syncs_ = false; }
+
   // Nobody has the container open for writing as long as this object lives. An error where
   // somebody has, and where the file system has no such locks.
   std::optional<Error> lock(const std::string& path);
@@ -38,6 +41,7 @@ class Changes {
   int directory_;
   std::function<int(const char*)> before_;
   Descriptor lock_;
+  bool syncs_ = true;
 };
 
 }  // namespace iotune::logstore
