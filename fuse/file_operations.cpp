@@ -34,6 +34,7 @@ struct OpenFile {
   std::optional<ReadStream> stream{};     // none where it cannot be read
   std::shared_ptr<LoggedFile> logged{};   // nullptr: it is no such file
   bool appends = false;                   // of a logged one
+  bool direct = false;                    // of a logged one: past the kernel's cache
 };
 
 OpenFile& file_of(const fuse_file_info* info) {
@@ -75,8 +76,9 @@ int open_kept_as_logs(const Request& request, const std::string& real, const cha
   std::unique_ptr<OpenFile> file(new OpenFile{fd, path, fuse_get_context()->pid});
   file->logged = std::move(logged);
   file->appends = (info->flags & O_APPEND) != 0;
+  file->direct = mounted_root().options.direct || file->appends;
+  info->direct_io = file->direct;
   info->fh = reinterpret_cast<std::uint64_t>(file.release());
-  info->direct_io = mounted_root().options.direct || (info->flags & O_APPEND) != 0;
   request.record(AccessKind::kOpen, path, 0, 0, 0);
   return 0;
 }
@@ -125,7 +127,7 @@ int do_read(const char* /*path*/, char* buffer, std::size_t size, off_t offset,
     std::int64_t read = file.logged->read(offset, buffer, size);
     // For the kernel fewer bytes are the end of the file. Bytes that are missing are not: it asks
     // again, page by page.
-    if (read >= 0 && read < static_cast<std::int64_t>(size) && info->direct_io == 0) {
+    if (read >= 0 && read < static_cast<std::int64_t>(size) && !file.direct) {
       char next = 0;
       const std::int64_t more = file.logged->read(offset + read, &next, 1);
       if (more != 0) read = more < 0 ? more : -EIO;

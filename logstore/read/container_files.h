@@ -76,11 +76,14 @@ struct ContainerNames {
   struct Writer {
     bool log = false;
     bool index = false;
+    friend bool operator==(const Writer&, const Writer&) = default;
   };
   std::map<std::string, Writer> writers;
   bool has_merged = false;
   bool has_new_merged = false;         // of a compaction that was cut short
   std::vector<std::string> strangers;  // names that belong to nothing, sorted
+
+  friend bool operator==(const ContainerNames&, const ContainerNames&) = default;
 };
 Result<ContainerNames> list_container(int directory, std::size_t most);
 

@@ -60,11 +60,15 @@ int OpenFiles::open(const std::string& path, const StoreOptions& options,
 
 void OpenFiles::released(const std::shared_ptr<StoredFile>& file) noexcept {
   file->become_idle();
-  std::shared_ptr<StoredFile> forgotten;
+  if (const auto forgotten = too_many_idle(*file)) forgotten->leave();
+}
+
+// Puts the file among those that are idle; the one that has been so for longest has to go then.
+std::shared_ptr<StoredFile> OpenFiles::too_many_idle(const StoredFile& file) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find({file->key().st_dev, file->key().st_ino});
+  const auto found = entries_.find({file.key().st_dev, file.key().st_ino});
   // Somebody has opened it again meanwhile.
-  if (found == entries_.end() || !found->second.holders.expired()) return;
+  if (found == entries_.end() || !found->second.holders.expired()) return nullptr;
   found->second.idle_since = ++clock_;
   auto oldest = found;
   std::size_t idle = 0;
@@ -73,13 +77,14 @@ void OpenFiles::released(const std::shared_ptr<StoredFile>& file) noexcept {
     ++idle;
     if (entry->second.idle_since < oldest->second.idle_since) oldest = entry;
   }
-  if (file->is_removed()) {
+  if (file.is_removed()) {
     oldest = found;
   } else if (idle <= kMostIdle) {
-    return;
+    return nullptr;
   }
-  forgotten = std::move(oldest->second.file);
+  std::shared_ptr<StoredFile> forgotten = std::move(oldest->second.file);
   entries_.erase(oldest);
+  return forgotten;
 }
 
 void OpenFiles::before_removal(const std::string& path) {
@@ -100,15 +105,18 @@ void OpenFiles::before_removal(const std::string& path) {
 
 void OpenFiles::close_idle() {
   std::vector<std::shared_ptr<StoredFile>> forgotten;
-  const std::lock_guard lock(mutex_);
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    if (entry->second.idle_since != 0) {
-      forgotten.push_back(std::move(entry->second.file));
-      entry = entries_.erase(entry);
-    } else {
-      ++entry;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+      if (entry->second.idle_since != 0) {
+        forgotten.push_back(std::move(entry->second.file));
+        entry = entries_.erase(entry);
+      } else {
+        ++entry;
+      }
     }
   }
+  for (const auto& file : forgotten) file->leave();
 }
 
 void OpenFiles::before_fork() {
@@ -138,7 +146,9 @@ void OpenFiles::refresh_all() {
 
 void OpenFiles::at_exit() {
   StoredFile::process_ends.store(true);
-  flush_all();
+  // Who writes after this takes the lock again.
+  const std::lock_guard lock(mutex_);
+  for (auto& [key, entry] : entries_) entry.file->leave();
 }
 
 int LoggedFile::open(const std::string& path, const StoreOptions& options,

@@ -45,6 +45,7 @@ class OpenFiles {
   static bool key_at(const std::string& path, Key& key);
   std::shared_ptr<LoggedFile> hold(Entry& entry);
   void released(const std::shared_ptr<StoredFile>& file) noexcept;
+  std::shared_ptr<StoredFile> too_many_idle(const StoredFile& file) noexcept;
 
   std::mutex mutex_;
   Entries entries_;

@@ -215,18 +215,37 @@ void StoredFile::become_idle() noexcept {
     const bool is_large =
         base_ && (base_->memory_bytes() > kMostIdleBytes || overlay_.extents() > kMostIdleExtents);
     if (is_large && !is_removed()) drop_view();
-    if (!writer_ || !is_locked_ || wrong != 0) return wrong;
-    unlock_container();
-    const int fd = description_file_.get();
-    if (options_.compacts_on_close && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-      const int failed = compact_on_close(current_path());
-      if (failed != 0 && failed != -ENOENT) {
-        say(std::string("was not compacted: ") + std::strerror(-failed));
-      }
-      flock(fd, LOCK_UN);
-    }
-    return 0;
+    if (wrong == 0) leave_to_compaction(false);
+    return wrong;
   });
+}
+
+void StoredFile::leave() noexcept {
+  guarded([&]() -> int {
+    const std::lock_guard lock(mutex_);
+    const int wrong = flush_writer();
+    if (wrong == 0) leave_to_compaction(true);
+    return wrong;
+  });
+}
+
+// Whether a compaction is worth it costs a look at all indexes: not each time that a program closes
+// a file which it opens again and again.
+void StoredFile::leave_to_compaction(bool ends) {
+  if (!writer_ || removed_) return;
+  if (is_locked_) unlock_container();
+  const std::int64_t told = writer_->core().index_bytes();
+  const bool is_due =
+      told != index_bytes_looked_at_ && (ends || index_bytes_looked_at_ == 0 ||
+                                         told - index_bytes_looked_at_ >= kIndexBytesToLookAgain);
+  const int fd = description_file_.get();
+  if (!options_.compacts_on_close || !is_due || flock(fd, LOCK_EX | LOCK_NB) != 0) return;
+  index_bytes_looked_at_ = told;
+  const int failed = compact_on_close(current_path());
+  if (failed != 0 && failed != -ENOENT) {
+    say(std::string("was not compacted: ") + std::strerror(-failed));
+  }
+  flock(fd, LOCK_UN);
 }
 
 void StoredFile::before_removal() noexcept {

@@ -50,6 +50,8 @@ class StoredFile final : public LoggedFile {
 
   // Nobody in this process holds it any more: all is flushed, and others may compact.
   void become_idle() noexcept;
+  // The same for good: this process opens it no more, or ends.
+  void leave() noexcept;
   // This process removes the container now: whatever a later read needs is taken hold of.
   void before_removal() noexcept;
   // Has somebody removed the container?
@@ -71,6 +73,7 @@ class StoredFile final : public LoggedFile {
   int ready_writer();
   void lock_container();
   void unlock_container();
+  void leave_to_compaction(bool ends);
   void forget_compacted_writer();
   int flush_writer();
   int sync_writers_before();
@@ -117,7 +120,8 @@ class StoredFile final : public LoggedFile {
   std::uint64_t container_id_ = 0;
 
   std::shared_ptr<OwnWriter> writer_;
-  MergedIdentity merged_before_writer_;  // the merged index that there was when it was made
+  MergedIdentity merged_before_writer_;     // the merged index that there was when it was made
+  std::int64_t index_bytes_looked_at_ = 0;  // of it, when a compaction was thought of last
   unsigned next_number_ = 0;
   bool is_locked_ = false;  // shared, with others who write
   bool names_are_synced_ = false;
@@ -146,6 +150,7 @@ class StoredFile final : public LoggedFile {
   static constexpr std::size_t kMostLogs = 64;
   static constexpr std::int64_t kSmallRead = 8192;
   static constexpr std::size_t kMostExtents = 1 << 16;
+  static constexpr std::int64_t kIndexBytesToLookAgain = 16384;
   // Of an idle file's view.
   static constexpr std::size_t kMostIdleBytes = 1 << 20;
   static constexpr std::size_t kMostIdleExtents = 1 << 12;

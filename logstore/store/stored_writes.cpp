@@ -67,6 +67,7 @@ int StoredFile::ready_writer() {
   }
   if (writer_->name().empty()) removed_ = true;
   merged_before_writer_ = merged_identity(directory_.get());
+  index_bytes_looked_at_ = 0;
   flushed_ns_ = writer_->latest_ns();
   return 0;
 }

@@ -39,12 +39,28 @@ bool same(const Survey::File& a, const Survey::File& b) {
 
 }  // namespace
 
-int Survey::list(int directory, std::uint64_t container_id, const std::string& own) {
+void Survey::take_names_of(const Survey& before) {
+  others = before.others;
+  merged_file = before.merged_file;
+  merged = before.merged;
+  covered_log_bytes = before.covered_log_bytes;
+  merged_damage = before.merged_damage;
+  listed_ = before.listed_;
+}
+
+int Survey::list(int directory, std::uint64_t container_id, const std::string& own,
+                 const Survey* before) {
   const ReadLimits limits;
   for (int tries = 0; tries < kMostTries; ++tries) {
     merged_file = merged_identity(directory);
     auto names = list_container(directory, limits.writers);
     if (!names) return -errno;
+    if (before != nullptr && before->merged_file == merged_file && *before->listed_ == *names &&
+        merged_identity(directory) == merged_file) {
+      take_names_of(*before);
+      return 0;
+    }
+    listed_ = std::make_shared<const ContainerNames>(*names);
     WriterFilesReader files(directory, limits, *names);
     CompactionTraces traces;
     errno = 0;
@@ -83,12 +99,8 @@ int Survey::take(int directory, std::uint64_t container_id, const std::string& o
   found.names_may_have_changed = ns_of(now) - found.directory_ns < kSettled;
   if (before != nullptr && !before->names_may_have_changed &&
       before->directory_ns == found.directory_ns) {
-    found.others = before->others;
-    found.merged_file = before->merged_file;
-    found.merged = before->merged;
-    found.covered_log_bytes = before->covered_log_bytes;
-    found.merged_damage = before->merged_damage;
-  } else if (const int wrong = found.list(directory, container_id, own); wrong != 0) {
+    found.take_names_of(*before);
+  } else if (const int wrong = found.list(directory, container_id, own, before); wrong != 0) {
     return wrong;
   }
   for (Writer& writer : found.others) {

@@ -49,7 +49,11 @@ struct Survey {
   bool names_may_have_changed = true;  // at once, without that its time has
 
  private:
-  int list(int directory, std::uint64_t container_id, const std::string& own);
+  int list(int directory, std::uint64_t container_id, const std::string& own, const Survey* before);
+  // What the names and the merged index say is as it was.
+  void take_names_of(const Survey& before);
+
+  std::shared_ptr<const ContainerNames> listed_;
 };
 
 }  // namespace iotune::logstore

@@ -71,6 +71,51 @@ TEST_F(StoreProcessesTest, parent_and_child_have_a_writer_each_after_a_fork) {
   EXPECT_EQ(files_ending(".log"), 2U);
 }
 
+TEST_F(StoreProcessesTest, the_last_of_many_who_end_compacts) {
+  const auto merged = fs::path(path_) / "merged.index";
+  auto keeps_open = open();
+  put(*keeps_open, 0, "............");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(in_child([&] {
+                const auto file = open();
+                put(*file, i, std::string(1, static_cast<char>('a' + i)));
+                LoggedFile::at_exit();  // with the file open
+                // Whatever is written after that is in the file, too.
+                return put(*file, 30 + i, "x") == 1 ? 0 : 1;
+              }),
+              0);
+    EXPECT_FALSE(fs::exists(merged));  // somebody writes
+  }
+  EXPECT_EQ(in_child([&] {
+              keeps_open.reset();
+              LoggedFile::at_exit();  // the parent's writer is none of its own
+              return fs::exists(merged) ? 1 : 0;
+            }),
+            0);
+  EXPECT_EQ(in_child([&] {
+              const auto file = open();
+              put(*file, 25, "!");
+              LoggedFile::at_exit();
+              return fs::exists(merged) ? 1 : 0;
+            }),
+            0);
+  // As if it were another process from here on: it has no writer any more.
+  LoggedFile::before_fork();
+  LoggedFile::after_fork(true);
+  EXPECT_EQ(in_child([&] {
+              const auto file = open();
+              put(*file, 26, "!");
+              LoggedFile::at_exit();
+              if (!fs::exists(merged) || files_ending(".index") > 1) return 1;
+              put(*file, 0, "A");
+              return 0;
+            }),
+            0);
+  keeps_open->refresh();
+  EXPECT_EQ(text(*keeps_open), "Abcdefghijklmnopqrst.....!!...xxxxxxxxxxxxxxxxxxxx");
+  EXPECT_EQ(flushed_text(), text(*keeps_open));
+}
+
 TEST_F(StoreProcessesTest, what_the_parent_read_ahead_of_its_log_is_not_the_child_s) {
   const auto file = open();
   const auto write_and_read = [&](char fill) {
