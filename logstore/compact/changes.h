@@ -18,6 +18,9 @@ class Changes {
   Changes(int directory, std::function<int(const char*)> before)
       : directory_(directory), before_(std::move(before)) {}
 
+  // From now on nothing waits for the storage.
+  void stop_syncing() noexcept { syncs_ = false; }
+
   // Nobody has the container open for writing as long as this object lives. An error where
   // somebody has, and where the file system has no such locks.
   std::optional<Error> lock(const std::string& path);
@@ -31,16 +34,14 @@ class Changes {
   // True also where there is none.
   bool remove(const std::string& name);
   bool sync_directory();
-  // From now on the syncs do nothing: of the file nothing is on the storage that could be lost.
-  void leave_out_syncs() noexcept { syncs_ = false; }
 
  private:
   bool may(const char* change);
 
   int directory_;
   std::function<int(const char*)> before_;
-  bool syncs_ = true;
   Descriptor lock_;
+  bool syncs_ = true;
 };
 
 }  // namespace iotune::logstore

@@ -91,11 +91,6 @@ class Compaction {
     auto container = Container::open(path_, {}, Container::Logs::kLookAtAll);
     if (!container) return container.error();
     container_.emplace(std::move(*container));
-    const bool was_synced = container_->compaction().merged_bytes != 0 ||
-                            std::ranges::any_of(container_->reports(), [](const WriterReport& one) {
-                              return one.durable_bytes != 0;
-                            });
-    if (options_.syncs_only_synced && !was_synced) changes_->leave_out_syncs();
     return std::nullopt;
   }
 
@@ -115,6 +110,10 @@ class Compaction {
     auto merged = merge_container(*container_);
     if (!merged) return merged.error();
     merged_ = std::move(*merged);
+    const bool promised = std::ranges::any_of(
+        container_->reports(), [](const WriterReport& one) { return one.durable_bytes > 0; });
+    merged_.is_synced = options_.syncs || promised;
+    if (!merged_.is_synced) changes_->stop_syncing();
     const CompactionTraces& traces = container_->compaction();
     report_.index_bytes_before = static_cast<std::int64_t>(traces.merged_bytes);
     for (const auto& [writer, bytes] : traces.single_indexes) report_.index_bytes_before += bytes;
@@ -166,7 +165,8 @@ class Compaction {
     if (!traces.spare_files.empty() && !changes_->sync_directory()) {
       return problem("cannot be synced");
     }
-    if (!traces.single_indexes.empty()) {
+    writes_index_ = !traces.single_indexes.empty() || (merged_.is_synced && !traces.is_synced);
+    if (writes_index_) {
       // The merged index vouches for all of every log.
       for (const WriterReport& one : container_->reports()) {
         const bool durable = one.durable_bytes >= one.log_bytes - one.unplaced_bytes;
@@ -222,7 +222,7 @@ class Compaction {
 
   std::optional<Error> replace_logs(const std::vector<bool>& keeps, std::int64_t bytes) {
     // Where no merged index was to be written, its generation is still to be taken.
-    if (!container_->compaction().single_indexes.empty()) ++merged_.generation;
+    if (writes_index_) ++merged_.generation;
     const std::vector<analyzer::Segment> holes = holes_of_others(keeps, merged_, container_->map());
     keep_writers(keeps, merged_);
     const std::string name = compacted_name(merged_.generation) + kLogEnding;
@@ -305,6 +305,7 @@ class Compaction {
   Changes* changes_ = nullptr;
   MergedIndex merged_;
   std::vector<bool> rewritten_;  // by writer of the map
+  bool writes_index_ = false;
   bool single_indexes_removed_ = false;
   CompactReport report_;
 };
@@ -349,12 +350,13 @@ int compact_on_close(const std::string& path) noexcept {
       if (!may_be_worth_it(directory.get())) return 0;
       const auto container = Container::open(path);
       if (!container) return -(errno != 0 ? errno : EIO);
-      if (!compaction_is_worth_it(compaction_gain(*container))) return 0;
+      // What is lost was said when it was read.
+      if (why_not(*container) || !compaction_is_worth_it(compaction_gain(*container))) return 0;
     }
     CompactOptions options;
     options.most_copied_bytes = kMostCopiedAtClose;
     options.lock_is_held = true;
-    options.syncs_only_synced = true;
+    options.syncs = false;
     errno = 0;
     if (compact(path, options)) return 0;
     return -(errno != 0 ? errno : EIO);

@@ -18,11 +18,11 @@ struct CompactOptions {
   bool keeps_indexes = false;
   // No more bytes than these are copied; beyond, logs stay as they are.
   std::int64_t most_copied_bytes = INT64_MAX;
+  // Waits for the storage. Without, only where nothing of the file was ever synced: then nothing
+  // is there that a crash of the machine must not take.
+  bool syncs = true;
   // The caller has the exclusive flock(2) on `container` that says that nobody writes.
   bool lock_is_held = false;
-  // Syncs only where some of the file was synced before. The program asked for nothing else, and a
-  // sync may wait for all that the file system has to write.
-  bool syncs_only_synced = false;
   // For tests: called before each change of the container with what it is. An errno in place of 0:
   // the change fails so.
   std::function<int(const char* change)> before_change;
@@ -54,7 +54,8 @@ CompactionGain compaction_gain(const Container& container);
 bool compaction_is_worth_it(const CompactionGain& gain);
 
 // For who closed the file as the last one, and holds the exclusive lock on `container`: compacts
-// where that is worth it, and copies no more than a gibibyte. 0 or -errno.
+// where that is worth it and nothing is lost, and copies no more than a gibibyte. Waits for the
+// storage only where something of the file was synced before. 0 or -errno.
 int compact_on_close(const std::string& path) noexcept;
 
 }  // namespace iotune::logstore

@@ -17,6 +17,7 @@ struct CompactionTraces {
   std::vector<CoveredWriter> covered;    // by it, in the order of the map
   std::vector<std::string> spare_files;  // that nobody needs: of a compaction that was cut short
   std::map<std::string, std::int64_t> single_indexes;  // that were read: bytes, by writer
+  bool is_synced = true;                               // the merged index, and all that it covers
   bool has_grown = false;  // a writer went on after it was covered: it did not take its lock
 };
 

@@ -98,8 +98,9 @@ class Merge {
     report.is_covered = true;
     report.entries = merged.parts.ends[writer].position;
     report.log_bytes = std::clamp<std::int64_t>(covered.log_bytes[writer], 0, kLargestFile);
-    report.durable_bytes = merged.covered[writer].log_bytes;
-    const std::int64_t told = std::min(merged.parts.ends[writer].physical, report.durable_bytes);
+    const std::int64_t log = merged.covered[writer].log_bytes;
+    report.durable_bytes = merged.is_synced ? log : 0;
+    const std::int64_t told = std::min(merged.parts.ends[writer].physical, log);
     report.unplaced_bytes = std::max<std::int64_t>(0, report.log_bytes - told);
     report.missing_bytes = std::max<std::int64_t>(0, told - report.log_bytes);
     return report;

@@ -19,6 +19,7 @@ using patterns::ByteWriter;
 constexpr std::size_t kMagicBytes = 16;
 constexpr char kMagic[kMagicBytes] = "IOTUNE-LOGMERGE";
 constexpr std::size_t kCheckedBytes = kHeadBytes - 4;
+constexpr std::uint32_t kNotSynced = 1;  // the flag
 constexpr char kCompacted[] = "compacted.";
 // Up to so many bytes the whole stands twice: the single indexes may be gone.
 constexpr std::size_t kMostTwice = std::size_t{1} << 18;
@@ -41,8 +42,11 @@ Result<MergedBytes> read_copy(std::span<const std::byte> copy, std::uint64_t con
   if (version == 0 || crc != patterns::crc32c(copy.data(), kCheckedBytes)) {
     return damaged("has a damaged head");
   }
-  if (flags != 0) return Error{kMergedName, "has flags that this iotune does not know"};
+  if ((flags & ~kNotSynced) != 0) {
+    return Error{kMergedName, "has flags that this iotune does not know"};
+  }
   MergedIndex merged;
+  merged.is_synced = (flags & kNotSynced) == 0;
   merged.container_id = head.u64le();
   merged.generation = head.u64le();
   merged.size = static_cast<std::int64_t>(head.u64le());
@@ -128,7 +132,7 @@ std::vector<std::byte> write_merged_index(const MergedIndex& merged) {
   ByteWriter writer(bytes);
   writer.raw(kMagic, kMagicBytes);
   writer.u32le(kFormatVersion);
-  writer.u32le(0);
+  writer.u32le(merged.is_synced ? 0 : kNotSynced);
   writer.u64le(merged.container_id);
   writer.u64le(merged.generation);
   writer.u64le(static_cast<std::uint64_t>(merged.size));

@@ -32,6 +32,7 @@ struct MergedIndex {
   std::uint64_t container_id = 0;
   std::uint64_t generation = 0;        // one more than that of the merged index before it
   std::int64_t size = 0;               // of the file, in bytes
+  bool is_synced = true;               // it and all logs that it covers were on the storage
   std::vector<CoveredWriter> covered;  // by stream of `parts`, which has their names
   std::vector<std::string> retired;    // writers whose logs nobody needs any more
   analyzer::IndexParts parts;          // times count from 0; below kMergedTimes

@@ -43,6 +43,7 @@ std::optional<Error> WriterFilesReader::read_merged(std::uint64_t container_id,
 std::optional<Error> WriterFilesReader::read_covered(bool look_at_logs, CompactionTraces& traces) {
   if (!merged_) return std::nullopt;
   traces.generation = merged_->generation;
+  traces.is_synced = merged_->is_synced;
   traces.covered = merged_->covered;
   covered_.emplace(CoveredBytes{*merged_, {}});
   for (std::size_t i = 0; i < merged_->covered.size(); ++i) {

@@ -136,7 +136,8 @@ def _complaints(writer: LogWriter) -> Iterator[str]:
     if not writer.has_index:
         yield f"no index: where {writer.unplaced_bytes} bytes of its log belong is not known"
     if writer.missing_bytes:
-        yield f"{writer.missing_bytes} bytes were synced and are not in its log"
+        when = "synced" if writer.durable_bytes else "closed, not synced,"
+        yield f"{writer.missing_bytes} bytes were {when} and are not in its log"
     if writer.index_bytes_lost:
         yield f"{writer.index_bytes_lost} bytes of its index are damaged"
 

@@ -16,6 +16,7 @@ from iotune.patterns.arrays import numpy_array
 
 # A figure of more writes says no more and cannot be opened.
 _MOST_WRITES = 20_000
+_MOST_DOTS = 200  # one above the other
 _WIDTH_INCHES, _HEIGHT_INCHES = 5.0, 4.0
 _MIB = 1 << 20
 
@@ -41,13 +42,14 @@ def draw_map(source: Path, target: Path) -> tuple[int, int]:
     places = [(writers, "writer")]
     if log_map.has_times:
         places.insert(0, ((times - times.min()) / 1e9, "seconds since the first write"))
+    # What is shorter than a dot would not be drawn at all.
+    least = int((offsets + lengths).max() - offsets.min()) // _MOST_DOTS
     for axis, (across, label) in zip(axes, places):
         ends = [
-            [(x, start / _MIB), (x, (start + length) / _MIB)]
+            [(x, start / _MIB), (x, (start + max(length, least)) / _MIB)]
             for x, start, length in zip(across, offsets, lengths)
         ]
-        # Writes are shorter than a line is wide: square ends make them visible.
-        lines = LineCollection(ends, linewidths=1.5, capstyle="projecting", cmap="viridis")
+        lines = LineCollection(ends, linewidths=1.5, cmap="viridis")
         lines.set_array(writers)
         axis.add_collection(lines)
         axis.autoscale()

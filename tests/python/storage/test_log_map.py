@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +77,19 @@ def test_it_is_drawn(kept: Path, tmp_path: Path) -> None:
     assert "file: 4 writes of 2 writers" in figure
     assert run("log", "map", kept, "--draw", drawing).returncode == 0
     assert drawing.read_text() == figure
+
+
+def test_writes_shorter_than_a_dot_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = make_container(tmp_path / "file")
+    add_writer(path, "a", [(k << 20, b"x") for k in range(100)], first_ns=0)
+    drawing = tmp_path / "map.svg"
+    assert run("log", "map", path, "--draw", drawing).returncode == 0
+    heights = []
+    for move in re.findall(
+        r'<path d="M ([\d.]+ [\d.]+) \nL ([\d.]+ [\d.]+) \n" clip-path', drawing.read_text()
+    ):
+        (x, y), (to_x, to_y) = (map(float, point.split()) for point in move)
+        heights.append(abs(y - to_y) if x == to_x else 0)
+    assert len(heights) == 200
+    assert min(heights) > 0.5

@@ -157,6 +157,36 @@ TEST(Compaction, at_close_is_made_where_it_is_worth_it) {
   EXPECT_TRUE(compaction_is_worth_it({1, 1 << 16, 0, 0}));
 }
 
+TEST(Compaction, at_close_waits_for_the_storage_only_where_something_was_synced) {
+  for (const bool synced : {false, true}) {
+    JobFiles job;
+    for (int i = 0; i < 16; ++i) {
+      const auto writer = job.open();
+      job.write(*writer, static_cast<std::size_t>(i), "abcdefgh");
+      ASSERT_EQ(synced && i == 7 ? writer->writer.sync() : writer->writer.close(), 0);
+      job.put(*writer);
+    }
+    ASSERT_EQ(compact_on_close(job.path()), 0);
+    const auto container = Container::open(job.path());
+    EXPECT_GT(container->compaction().generation, 0U);
+    EXPECT_EQ(container->compaction().is_synced, synced);
+    EXPECT_EQ(container->reports()[0].durable_bytes > 0, synced);
+    EXPECT_EQ(job.get("merged.index")[20], synced ? 0 : 1);
+    job.expect_whole("closed");
+    // Who asks for it gets it on the storage.
+    int syncs = 0;
+    CompactOptions options;
+    options.before_change = [&](const char* change) {
+      syncs += std::string(change) == "sync" ? 1 : 0;
+      return 0;
+    };
+    ASSERT_TRUE(compact(job.path(), options));
+    EXPECT_EQ(syncs > 0, !synced);
+    EXPECT_TRUE(Container::open(job.path())->compaction().is_synced);
+    job.expect_whole("synced");
+  }
+}
+
 TEST(Compaction, what_was_lost_is_not_compacted_away) {
   JobFiles job;
   const auto writer = job.open();
@@ -167,6 +197,7 @@ TEST(Compaction, what_was_lost_is_not_compacted_away) {
   const auto report = compact(job.path());
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().text().find("has lost bytes"), std::string::npos);
+  EXPECT_EQ(compact_on_close(job.path()), 0);
   EXPECT_FALSE(fs::exists(job.path() / "merged.index"));
   job.put(*writer);
   ASSERT_TRUE(compact(job.path()));
