@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 
@@ -75,6 +77,24 @@ void enlarge_descriptor_table() noexcept {
   if (copy >= 0) close(copy);
 }
 
+void read_close(const char* value) noexcept {
+  if (value == nullptr || *value == '\0' || std::strcmp(value, "compact") == 0) return;
+  if (std::strcmp(value, "keep") == 0) {
+    g_options.compacts_on_close = false;
+    return;
+  }
+  if (std::strcmp(value, "flatten") == 0) {
+    g_options.flattens_at_end = true;
+    return;
+  }
+  char line[200];
+  std::snprintf(line, sizeof line,
+                "IOTUNE_LOGSTORE_CLOSE=%.60s: is none of compact, flatten and keep; files are "
+                "compacted where that is worth it",
+                value);
+  g_host->say(line);
+}
+
 bool can_work() noexcept {
   return g_watches_descriptors.load(std::memory_order_acquire) && t_inside == 0 &&
          !g_host->in_vfork_child();
@@ -138,6 +158,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
     return false;
   }
   g_options.say = host->say_on_any_rank;
+  read_close(std::getenv("IOTUNE_LOGSTORE_CLOSE"));
   find_real_calls();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   const Inside inside;

@@ -14,6 +14,7 @@
 #include "logstore/format.h"
 #include "logstore/read/limits.h"
 #include "logstore/read/make_container.h"
+#include "logstore/store/flatten.h"
 
 namespace iotune::logstore {
 namespace {
@@ -239,6 +240,13 @@ void StoredFile::leave_to_compaction(bool ends) {
       told != index_bytes_looked_at_ && (ends || index_bytes_looked_at_ == 0 ||
                                          told - index_bytes_looked_at_ >= kIndexBytesToLookAgain);
   const int fd = description_file_.get();
+  if (ends && options_.flattens_at_end && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    const int failed = flatten_in_place(current_path());
+    if (failed != 0)
+      say(std::string("stays logs, it was not flattened: ") + std::strerror(-failed));
+    flock(fd, LOCK_UN);
+    return;
+  }
   if (!options_.compacts_on_close || !is_due || flock(fd, LOCK_EX | LOCK_NB) != 0) return;
   index_bytes_looked_at_ = told;
   const int failed = compact_on_close(current_path());
