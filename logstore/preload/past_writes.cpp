@@ -1,9 +1,7 @@
 #include "logstore/preload/past_writes.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,7 +11,6 @@
 #include <cstdint>
 
 #include "core/os/raw_syscall.h"
-#include "logstore/format.h"
 #include "logstore/preload/host.h"
 #include "logstore/preload/transfers.h"
 
@@ -33,77 +30,7 @@ int make_copy(OpenDescription& file, std::int64_t size) noexcept {
   return result_of(openat(file.file->directory(), ".", O_TMPFILE | O_RDWR, 0600));
 }
 
-int write_whole(LoggedFile& file, std::int64_t offset, const char* from,
-                std::size_t size) noexcept {
-  while (size > 0) {
-    const std::int64_t some = file.write(offset, from, size);
-    if (some < 0) return static_cast<int>(some);
-    offset += some;
-    from += some;
-    size -= static_cast<std::size_t>(some);
-  }
-  return 0;
-}
-
-// Bytes of the handle at `offset`; what of them is zero leaves alone what the logs have.
-int take_in(LoggedFile& file, std::int64_t offset, const char* bytes, std::size_t size) noexcept {
-  const std::int64_t data = file.next_data(offset);
-  if (data < 0 || data >= offset + static_cast<std::int64_t>(size)) {
-    return write_whole(file, offset, bytes, size);
-  }
-  const char* const end = bytes + size;
-  for (const char* at = bytes; at < end;) {
-    const char* const first = std::find_if(at, end, [](char byte) { return byte != 0; });
-    const char* const behind = std::find(first, end, '\0');
-    const int wrong = write_whole(file, offset + (first - bytes), first,
-                                  static_cast<std::size_t>(behind - first));
-    if (wrong != 0) return wrong;
-    at = behind;
-  }
-  return 0;
-}
-
-int take_in_all(LoggedFile& file, int handle, std::int64_t size) noexcept {
-  std::array<char, kChunkBytes> chunk;
-  for (std::int64_t at = 0; (at = lseek(handle, at, SEEK_DATA)) >= 0;) {
-    const std::int64_t end = lseek(handle, at, SEEK_HOLE);
-    if (end < 0) return -errno;
-    while (at < end) {
-      const ssize_t got = pread(handle, chunk.data(),
-                                std::min(chunk.size(), static_cast<std::size_t>(end - at)), at);
-      if (got <= 0) return got < 0 ? -errno : 0;
-      const int wrong = take_in(file, at, chunk.data(), static_cast<std::size_t>(got));
-      if (wrong != 0) return wrong;
-      at += got;
-    }
-  }
-  if (errno != ENXIO) return -errno;
-  const std::int64_t known = file.size();
-  if (known < 0) return static_cast<int>(known);
-  const int grown = known < size ? file.truncate(size) : 0;
-  return grown != 0 ? grown : file.flush();
-}
-
 }  // namespace
-
-int take_in_past_writes(LoggedFile& file) noexcept {
-  struct stat status {};
-  if (fstatat(file.directory(), kHandleName, &status, 0) != 0 || status.st_size == 0) return 0;
-  // O_RDWR: what was taken in is taken out.
-  const int handle = openat(file.directory(), kHandleName, O_RDWR | O_CLOEXEC);
-  if (handle < 0) return -errno;
-  // One process at a time. The program's own locks are on the handle, so this one is not.
-  flock(file.directory(), LOCK_EX);
-  int wrong = fstat(handle, &status) == 0 ? 0 : -errno;
-  if (wrong == 0 && status.st_size > 0) {
-    file.refresh();
-    wrong = take_in_all(file, handle, status.st_size);
-    if (wrong == 0) wrong = result_of(ftruncate(handle, 0));
-  }
-  flock(file.directory(), LOCK_UN);
-  close(handle);
-  return wrong;
-}
 
 int copy_for_stdin(int fd, OpenDescription& file) noexcept {
   const std::int64_t size = file.file->size();

@@ -3,13 +3,9 @@
 #pragma once
 
 #include "logstore/preload/logged_descriptors.h"
+#include "logstore/store/past_writes.h"
 
 namespace iotune::logstore {
-
-// Was anything written into the container's handle? Then that is taken into the log, each byte
-// where it stands: a descriptor of the handle has the position of the file. Where both have bytes
-// in one block, a zero of the handle counts as not written. 0 or -errno.
-int take_in_past_writes(LoggedFile& file) noexcept;
 
 // What is to stand at descriptor 0 for a logged file that is only read: a copy of the file as it is
 // now, at the same position, that anybody can read. A descriptor, or -errno.

@@ -140,6 +140,7 @@ class StoredFile final : public LoggedFile {
   std::optional<Survey> survey_;
   std::optional<LogMap> base_;
   std::uint32_t own_in_base_ = analyzer::kHole;
+  std::vector<std::string> not_durable_;  // others of the base, for whom no block of theirs vouches
   Overlay overlay_;
   SizeChange since_base_;
   SizeChange since_writer_;  // all that the writer has made

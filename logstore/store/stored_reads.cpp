@@ -146,9 +146,14 @@ int StoredFile::merge_once(bool& again) {
   drop_view();
   base_ = std::move(*merged);
   own_in_base_ = analyzer::kHole;
-  for (std::uint32_t i = 0; writer_ && i < reports.size(); ++i) {
-    if (reports[i].name == (writer_->name().empty() ? kNameless : writer_->name())) {
+  not_durable_.clear();
+  const std::string own = !writer_ ? "" : writer_->name().empty() ? kNameless : writer_->name();
+  for (std::uint32_t i = 0; i < reports.size(); ++i) {
+    const WriterReport& report = reports[i];
+    if (writer_ && report.name == own) {
       own_in_base_ = i;
+    } else if (report.durable_bytes < report.log_bytes - report.unplaced_bytes) {
+      not_durable_.push_back(report.name);
     }
   }
   report_damage(reports);

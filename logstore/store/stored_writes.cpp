@@ -225,15 +225,25 @@ int StoredFile::flush() noexcept {
 }
 
 // Who has not written here wants the writes of others on the storage (a file that is closed and
-// opened again, sync(1)); who has wants its own, and not those of hundreds of ranks. Data before
-// index.
+// opened again, sync(1)), unless they have seen to that themselves: hundreds of readers that sync
+// between MPI's barriers find nothing to do. Who has written wants its own, an earlier writer's of
+// this process included. Data before index.
 int StoredFile::sync_writers_before() {
-  if (names_are_synced_ && writer_) return 0;
-  const auto names = list_container(directory_.get(), ReadLimits{}.writers);
-  if (!names) return -errno;
-  const std::string ours = OwnWriter::name_prefix();
-  for (const auto& [name, files] : names->writers) {
-    if (writer_ && (name == writer_->name() || !name.starts_with(ours))) continue;
+  std::vector<std::string> names;
+  if (!writer_) {
+    must_look_ = true;
+    if (const int wrong = ready_view(); wrong != 0) return wrong;
+    names = not_durable_;
+  } else if (!names_are_synced_) {
+    const auto listed = list_container(directory_.get(), ReadLimits{}.writers);
+    if (!listed) return -errno;
+    for (const auto& [name, files] : listed->writers) {
+      if (name != writer_->name() && name.starts_with(OwnWriter::name_prefix())) {
+        names.push_back(name);
+      }
+    }
+  }
+  for (const std::string& name : names) {
     for (const char* ending : {kLogEnding, kIndexEnding}) {
       const auto file = open_regular(directory_.get(), name + ending);
       if (!file && errno == ENOENT) continue;

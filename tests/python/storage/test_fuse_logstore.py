@@ -249,6 +249,20 @@ def test_containers_of_others_are_files(tmp_path: Path, mountable: None) -> None
         mount.end()
 
 
+def test_what_was_written_past_the_log_store_is_taken_in(tmp_path: Path, mountable: None) -> None:
+    (tmp_path / "root").mkdir()
+    path = make_container(tmp_path / "root" / "file")
+    add_writer(path, "a", [(0, b"in the log")], first_ns=1)
+    (path / "handle").write_bytes(bytes(10) + b", and past it")
+    mount = Mount(tmp_path)
+    try:
+        assert (mount.path / "file").stat().st_size == 23
+        assert (mount.path / "file").read_bytes() == b"in the log, and past it"
+    finally:
+        mount.end()
+    assert content_of(path) == b"in the log, and past it"
+
+
 @pytest.mark.parametrize("options", [(), ("--direct",)], ids=["cached", "direct"])
 def test_lost_bytes_are_an_error_and_their_neighbours_are_not(
     tmp_path: Path, mountable: None, options: tuple[str, ...]

@@ -75,6 +75,27 @@ TEST_F(StoreSyncTest, who_has_not_written_syncs_what_others_wrote) {
   EXPECT_EQ(times(name_of(".index")), 1);
 }
 
+TEST_F(StoreSyncTest, what_others_have_synced_themselves_is_not_synced_again) {
+  const auto file = open();
+  EXPECT_EQ(text(*file), "");
+  EXPECT_EQ(in_child([&] {
+              const auto own = open();
+              return put(*own, 0, "x") == 1 && own->sync() == 0 ? 0 : 1;
+            }),
+            0);
+  ASSERT_EQ(file->sync(), 0);
+  EXPECT_EQ(times(name_of(".log")), 0);
+  EXPECT_EQ(in_child([&] {
+              const auto own = open();
+              return put(*own, 1, "y") == 1 && own->flush() == 0 ? 0 : 1;
+            }),
+            0);
+  ASSERT_EQ(file->sync(), 0);
+  EXPECT_EQ(std::ranges::count_if(synced(),
+                                  [](const std::string& name) { return name.ends_with(".log"); }),
+            1);
+}
+
 TEST_F(StoreSyncTest, who_has_written_syncs_its_own_writers_only) {
   put(*open(), 0, "x");  // an earlier writer of this process
   LoggedFile::close_idle();

@@ -1,0 +1,13 @@
+// Bytes that programs wrote into the handle of a container, past the log store.
+#pragma once
+
+#include "logstore/store/logged_file.h"
+
+namespace iotune::logstore {
+
+// Was anything written into the container's handle? Then that is taken into the log, each byte
+// where it stands: a descriptor of the handle has the position of the file. Where both have bytes
+// in one block, a zero of the handle counts as not written. 0 or -errno.
+int take_in_past_writes(LoggedFile& file) noexcept;
+
+}  // namespace iotune::logstore
