@@ -11,7 +11,7 @@
 #include "logstore/preload/guarded.h"
 #include "logstore/preload/host.h"
 #include "logstore/preload/logged_descriptors.h"
-#include "logstore/preload/past_writes.h"
+#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/transfers.h"
 
@@ -144,7 +144,7 @@ int own_dup(int fd) noexcept {
   if (to >= 0 && is_logged(fd) && !is_guest()) copy_descriptor(fd, to);
   return to;
 }
-// stdin, stdout and stderr have streams that libc made itself (past_writes.h). `source`: what takes
+// stdin, stdout and stderr have streams that libc made itself (standard_descriptors.h). `source`: what takes
 // the place of `fd`, which is then to be closed; -1: none.
 int prepare_standard(int fd, int to) noexcept {
   const Held file(fd);

@@ -12,7 +12,7 @@
 
 #include "core/os/raw_syscall.h"
 #include "logstore/preload/host.h"
-#include "logstore/preload/past_writes.h"
+#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/store_options.h"

@@ -17,7 +17,7 @@
 #include "logstore/preload/host.h"
 #include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/names.h"
-#include "logstore/preload/past_writes.h"
+#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/store_options.h"

@@ -1,4 +1,4 @@
-#include "logstore/preload/past_writes.h"
+#include "logstore/preload/standard_descriptors.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
