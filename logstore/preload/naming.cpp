@@ -156,16 +156,17 @@ int own_truncate(const char* path, off_t size) noexcept {
       [&] { return real.truncate(path, size); });
 }
 
-// Who may read the file may enter its directory.
-mode_t mode_of_directory(mode_t mode) {
-  return (mode & 0777) | ((mode & 0444) >> 2);
-}
-
 std::optional<int> mode_changed(int at, const char* path, mode_t mode, bool follows) {
   const auto container = container_at(at, path, follows);
   if (!container) return std::nullopt;
-  if (chmod(handle_of(*container).c_str(), mode) != 0) return -errno;
-  return result_of(chmod(container->c_str(), mode_of_directory(mode | S_IRUSR | S_IWUSR)));
+  std::shared_ptr<LoggedFile> file;
+  const int wrong = LoggedFile::open(*container, store_options(), file);
+  return wrong != 0 ? wrong : file->set_mode(mode);
+}
+int own_fchmod(int fd, mode_t mode) noexcept {
+  return on_logged(
+      fd, [&](OpenDescription& file) { return file.file->set_mode(mode); },
+      [&] { return real.fchmod(fd, mode); });
 }
 int own_chmod(const char* path, mode_t mode) noexcept {
   return guarded([&] { return mode_changed(AT_FDCWD, path, mode, true); },
@@ -179,8 +180,14 @@ int own_fchmodat(int at, const char* path, mode_t mode, int flags) noexcept {
 std::optional<int> owner_changed(int at, const char* path, uid_t user, gid_t group, bool follows) {
   const auto container = container_at(at, path, follows);
   if (!container) return std::nullopt;
-  if (chown(handle_of(*container).c_str(), user, group) != 0) return -errno;
-  return result_of(chown(container->c_str(), user, group));
+  std::shared_ptr<LoggedFile> file;
+  const int wrong = LoggedFile::open(*container, store_options(), file);
+  return wrong != 0 ? wrong : file->set_owner(user, group);
+}
+int own_fchown(int fd, uid_t user, gid_t group) noexcept {
+  return on_logged(
+      fd, [&](OpenDescription& file) { return file.file->set_owner(user, group); },
+      [&] { return real.fchown(fd, user, group); });
 }
 int own_chown(const char* path, uid_t user, gid_t group) noexcept {
   return guarded([&] { return owner_changed(AT_FDCWD, path, user, group, true); },
@@ -248,6 +255,8 @@ Replacements replaced_names() noexcept {
       replacement("truncate", real.truncate, own_truncate, When::kAtOnce),
       replacement("truncate64", real.truncate, own_truncate, When::kAtOnce),
       replacement("chmod", real.chmod, own_chmod, When::kAtOnce),
+      replacement("fchmod", real.fchmod, own_fchmod, When::kFirstFile),
+      replacement("fchown", real.fchown, own_fchown, When::kFirstFile),
       replacement("fchmodat", real.fchmodat, own_fchmodat, When::kAtOnce),
       replacement("chown", real.chown, own_chown, When::kAtOnce),
       replacement("lchown", real.lchown, own_lchown, When::kAtOnce),

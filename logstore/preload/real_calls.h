@@ -52,6 +52,8 @@ struct RealCalls {
   int (*truncate)(const char* path, off_t size);
   int (*chmod)(const char* path, mode_t mode);
   int (*fchmodat)(int at, const char* path, mode_t mode, int flags);
+  int (*fchmod)(int fd, mode_t mode);
+  int (*fchown)(int fd, uid_t user, gid_t group);
   int (*chown)(const char* path, uid_t user, gid_t group);
   int (*lchown)(const char* path, uid_t user, gid_t group);
   int (*fchownat)(int at, const char* path, uid_t user, gid_t group, int flags);
