@@ -11,6 +11,9 @@ namespace iotune::logstore {
 // in one block, a zero of the handle counts as not written. 0 or -errno.
 int take_in_past_writes(LoggedFile& file) noexcept;
 
+// The file was cut: what was written past the log store behind its end is no more.
+void cut_past_writes(const LoggedFile& file, std::int64_t file_size) noexcept;
+
 // What is to stand at descriptor 0 for a logged file that is only read: a copy of the file as it is
 // now, at the same position, that anybody can read. A descriptor, or -errno.
 int copy_for_stdin(int fd, OpenDescription& file) noexcept;
