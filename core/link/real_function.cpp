@@ -378,6 +378,8 @@ void leave_to_caller(const char* name, const void* caller, const RealFunction& r
 namespace {
 constinit std::atomic<NextSymbol*> g_next_symbols{nullptr};
 constinit std::atomic<void* (*)(const char* name, void* real)> g_in_between{nullptr};
+// How often something was put in between.
+constinit std::atomic<unsigned> g_times_between{0};
 }  // namespace
 
 void* next_definition(const char* name) noexcept {
@@ -388,8 +390,8 @@ void* next_definition(const char* name) noexcept {
 }
 
 void* NextSymbol::look_up(const char* name) noexcept {
-  void* real = next_definition(name);
-  if (real == nullptr) return nullptr;
+  void* const next = next_definition(name);
+  if (next == nullptr) return nullptr;
   // Threads that are here at once find the same; the first one lists it.
   const char* unlisted = nullptr;
   if (__atomic_compare_exchange_n(&name_, &unlisted, name, false, __ATOMIC_ACQ_REL,
@@ -398,16 +400,22 @@ void* NextSymbol::look_up(const char* name) noexcept {
     while (!g_next_symbols.compare_exchange_weak(others_, this)) {
     }
   }
-  const auto in_between = g_in_between.load(std::memory_order_acquire);
-  if (in_between != nullptr) real = in_between(name, real);
-  real_.store(real, std::memory_order_release);
+  // What is put in between meanwhile counts: this answer must not be stored over that one.
+  void* real = next;
+  unsigned times = 0;
+  do {
+    times = g_times_between.load();
+    const auto in_between = g_in_between.load();
+    real = in_between == nullptr ? next : in_between(name, next);
+    real_.store(real);
+  } while (g_times_between.load() != times);
   return real;
 }
 
 void put_in_between(void* (*replacement)(const char* name, void* real)) noexcept {
-  g_in_between.store(replacement, std::memory_order_release);
-  for (NextSymbol* at = g_next_symbols.load(std::memory_order_acquire); at != nullptr;
-       at = at->others_) {
+  g_in_between.store(replacement);
+  g_times_between.fetch_add(1);
+  for (NextSymbol* at = g_next_symbols.load(); at != nullptr; at = at->others_) {
     at->real_.store(nullptr, std::memory_order_release);
     at->look_up(at->name_);
   }

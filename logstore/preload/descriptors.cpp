@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <optional>
@@ -11,12 +12,18 @@
 #include "logstore/preload/guarded.h"
 #include "logstore/preload/host.h"
 #include "logstore/preload/logged_descriptors.h"
-#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/real_calls.h"
+#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/transfers.h"
+#include "logstore/read/container_files.h"
 
 namespace iotune::logstore {
 namespace {
+
+// A child of vfork has its parent's memory, but descriptors of its own.
+bool is_guest() noexcept {
+  return g_host->in_vfork_child();
+}
 
 off_t own_lseek(int fd, off_t offset, int whence) noexcept {
   return on_logged(
@@ -46,7 +53,10 @@ int own_ftruncate(int fd, off_t size) noexcept {
       fd,
       [&](OpenDescription& file) -> std::int64_t {
         if (!file.writes() || size < 0) return -EINVAL;
-        return file.file->truncate(size);
+        take_in_past_writes(*file.file);
+        const int cut = file.file->truncate(size);
+        if (cut == 0) cut_past_writes(*file.file, size);
+        return cut;
       },
       [&] { return real.ftruncate(fd, size); });
 }
@@ -124,7 +134,7 @@ int own_fcntl(int fd, int command, ...) noexcept {
       [&](OpenDescription& file) -> std::int64_t {
         if (is_lock(command)) return locked(file, [&] { return fcntl(fd, command, argument); });
         const int result = result_of(fcntl(fd, command, argument));
-        if (result >= 0 && is_copy(command)) copy_descriptor(fd, result);
+        if (result >= 0 && is_copy(command) && !is_guest()) copy_descriptor(fd, result);
         if (result == 0 && command == F_SETFL) {
           const auto flags = static_cast<int>(reinterpret_cast<std::intptr_t>(argument));
           file.appends.store((flags & O_APPEND) != 0, std::memory_order_relaxed);
@@ -134,18 +144,13 @@ int own_fcntl(int fd, int command, ...) noexcept {
       [&] { return real.fcntl(fd, command, argument); });
 }
 
-// A child of vfork has its parent's memory, but descriptors of its own.
-bool is_guest() noexcept {
-  return g_host->in_vfork_child();
-}
-
 int own_dup(int fd) noexcept {
   const int to = real.dup(fd);
   if (to >= 0 && is_logged(fd) && !is_guest()) copy_descriptor(fd, to);
   return to;
 }
-// stdin, stdout and stderr have streams that libc made itself (standard_descriptors.h). `source`: what takes
-// the place of `fd`, which is then to be closed; -1: none.
+// stdin, stdout and stderr have streams that libc made itself (standard_descriptors.h). `source`:
+// what takes the place of `fd`, which is then to be closed; -1: none.
 int prepare_standard(int fd, int to) noexcept {
   const Held file(fd);
   if (!file || to > 2) return -1;
@@ -157,7 +162,9 @@ int prepare_standard(int fd, int to) noexcept {
 // What `to` stood for is closed by the call itself.
 template <typename Call>
 int duplicated(int fd, int to, Call call) noexcept {
-  if ((!is_logged(fd) && !is_logged(to)) || fd == to || is_guest()) return call(fd);
+  const bool is_own = is_moved_high(to);
+  if ((!is_logged(fd) && !is_logged(to) && !is_own) || fd == to || is_guest()) return call(fd);
+  if (is_own) return answer(-EBUSY);
   const Inside inside;
   if (fcntl(fd, F_GETFD) < 0) return call(fd);
   leave_descriptor(to);
@@ -174,10 +181,13 @@ int own_dup2(int fd, int to) noexcept {
   return duplicated(fd, to, [=](int from) { return real.dup2(from, to); });
 }
 int own_dup3(int fd, int to, int flags) noexcept {
+  if ((flags & ~O_CLOEXEC) != 0) return real.dup3(fd, to, flags);  // refused: `to` stays open
   return duplicated(fd, to, [=](int from) { return real.dup3(from, to, flags); });
 }
 
 int own_close(int fd) noexcept {
+  // Programs that close all that they may have have no such descriptor.
+  if (is_moved_high(fd) && !is_guest()) return answer(-EBADF);
   if (!is_logged(fd) || is_guest()) return real.close(fd);
   const Inside inside;
   if (inside.nested()) return answer(-EDEADLK);
@@ -185,19 +195,39 @@ int own_close(int fd) noexcept {
   const int closed = real.close(fd);
   return wrong != 0 ? answer(wrong) : closed;
 }
-int own_close_range(unsigned first, unsigned last, int flags) noexcept {
-  if ((flags & ~2) == 0 && !is_guest()) {  // not CLOSE_RANGE_CLOEXEC
-    const Inside inside;
-    leave_descriptors(first, last);
+
+// The first descriptor of the log store's own from there on, or `end`.
+unsigned next_own(unsigned from, unsigned end) noexcept {
+  constexpr unsigned kAllOwn = 1024;
+  for (; from < end && from < kAllOwn; ++from) {
+    if (is_moved_high(static_cast<int>(from))) return from;
   }
-  return real.close_range(first, last, flags);
+  return end;
+}
+int own_close_range(unsigned first, unsigned last, int flags) noexcept {
+  if ((flags & ~2) != 0 || first > last || is_guest()) {  // CLOSE_RANGE_CLOEXEC: they all have that
+    return real.close_range(first, last, flags);
+  }
+  const Inside inside;
+  if (inside.nested()) return answer(-EDEADLK);
+  leave_descriptors(first, last);
+  for (unsigned own = 0; (own = next_own(first, last)) != last; first = own + 1) {
+    if (own > first && real.close_range(first, own - 1, flags) != 0) return -1;
+  }
+  const bool keeps_last = is_moved_high(static_cast<int>(last));
+  if (keeps_last && first == last) return 0;
+  return real.close_range(first, keeps_last ? last - 1 : last, flags);
 }
 void own_closefrom(int first) noexcept {
-  if (!is_guest()) {
-    const Inside inside;
-    leave_descriptors(first < 0 ? 0 : static_cast<unsigned>(first), ~0U);
+  if (is_guest()) return real.closefrom(first);
+  auto from = static_cast<unsigned>(std::max(first, 0));
+  const Inside inside;
+  if (inside.nested()) return;
+  leave_descriptors(from, ~0U);
+  for (unsigned own = 0; (own = next_own(from, ~0U)) != ~0U; from = own + 1) {
+    for (; from < own; ++from) real.close(static_cast<int>(from));
   }
-  real.closefrom(first);
+  real.closefrom(static_cast<int>(from));
 }
 
 }  // namespace

@@ -88,6 +88,9 @@ DIRECT int fdatasync(int fd) {
 DIRECT int ftruncate(int fd, long size) {
   return make_int(SYS_ftruncate, fd, size);
 }
+DIRECT int fallocate(int fd, int mode, long offset, long size) {
+  return make_int(SYS_fallocate, fd, mode, offset, size);
+}
 DIRECT int flock(int fd, int operation) {
   return make_int(SYS_flock, fd, operation);
 }

@@ -128,7 +128,12 @@ void* map_copy(OpenDescription& file, const MapCall& asked) noexcept {
   while (done < asked.size) {
     const std::int64_t some = read_file(file, asked.offset + static_cast<std::int64_t>(done),
                                         static_cast<char*>(memory) + done, asked.size - done);
-    if (some <= 0) break;
+    if (some < 0) {  // bytes that are lost are no zeros
+      munmap(memory, asked.size);
+      errno = static_cast<int>(-some);
+      return MAP_FAILED;
+    }
+    if (some == 0) break;
     done += static_cast<std::size_t>(some);
   }
   mprotect(memory, asked.size, asked.protection);

@@ -57,17 +57,30 @@ void find_real_calls() noexcept {
   });
 }
 
+// Forks under way whose locks are held, of a thread: a signal's handler may fork within one.
+constinit __thread int t_forks __attribute__((tls_model("initial-exec"))) = 0;
+
+// While the locks are held the thread counts as inside: a signal's handler that writes, or ends the
+// process, must not wait for them. All is flushed then.
 void before_fork() {
-  if (t_inside == 0) LoggedFile::before_fork();
+  if (t_inside != 0 && t_forks == 0) return;
+  t_inside = 1;
+  if (++t_forks == 1) LoggedFile::before_fork();
+}
+bool ends_fork() {
+  return t_forks != 0 && --t_forks == 0;
 }
 void after_fork_in_parent() {
-  if (t_inside == 0) LoggedFile::after_fork(false);
+  if (!ends_fork()) return;
+  LoggedFile::after_fork(false);
+  t_inside = 0;
 }
 void after_fork_in_child() {
-  if (t_inside != 0) return;
+  if (!ends_fork()) return;
   reset_prefix_lock();
   reset_logged_descriptors();
   LoggedFile::after_fork(true);
+  t_inside = 0;
 }
 
 // Once there are threads the kernel waits some 15 ms for each larger table.
@@ -161,6 +174,8 @@ extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
   read_close(std::getenv("IOTUNE_LOGSTORE_CLOSE"));
   find_real_calls();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  // Behind the program's own handlers, which are entered later.
+  at_quick_exit(before_leaving);
   const Inside inside;
   enlarge_descriptor_table();
   host->put_in_between(replace);

@@ -12,9 +12,9 @@
 
 #include "core/os/raw_syscall.h"
 #include "logstore/preload/host.h"
-#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
+#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/store_options.h"
 
 namespace iotune::logstore {
@@ -169,6 +169,10 @@ void enter_inherited_descriptors() noexcept {
     if (!is_below_prefix(path) || LoggedFile::open(path, store_options(), file) != 0) continue;
     enter_descriptor(fd, std::move(file), fcntl(fd, F_GETFL));
     replace_stdin(fd);
+    if (fd != 1 && fd != 2) continue;
+    // A child of vfork, or posix_spawn, could not do that before its exec.
+    const Held output(fd);
+    if (output && output->writes()) prepare_for_output(fd, *output);
   }
   closedir(open);
 }
@@ -176,6 +180,16 @@ void enter_inherited_descriptors() noexcept {
 void reset_logged_descriptors() noexcept {
   g_lock.reset();
   for (OpenDescription* const file : all_files()) file->position.reset();
+  // Calls that other threads had under way hold nothing here: the last close is the last one.
+  const int end = g_end.load(std::memory_order_relaxed);
+  for (const bool counts : {false, true}) {
+    for (int fd = 0; fd < end; ++fd) {
+      OpenDescription* const file = g_logged[fd].load(std::memory_order_relaxed);
+      if (file == nullptr) continue;
+      file->holders.store(counts ? file->holders.load(std::memory_order_relaxed) + 1 : 0,
+                          std::memory_order_relaxed);
+    }
+  }
 }
 
 }  // namespace iotune::logstore

@@ -6,6 +6,7 @@
 #include <utime.h>
 
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/store_options.h"
 #include "logstore/store/logged_file.h"
+#include "logstore/store/past_writes.h"
 
 namespace iotune::logstore {
 
@@ -31,6 +33,10 @@ std::string handle_of(const std::string& container) {
   std::string handle = container + "/" + kHandleName;
   if (faccessat(AT_FDCWD, handle.c_str(), F_OK, 0) == 0) return handle;
   return container + "/" + kDescriptionName;
+}
+
+bool wants_directory(const char* path) noexcept {
+  return path[0] != '\0' && path[std::strlen(path) - 1] == '/';
 }
 
 bool is_in_container(const std::string& path) {
@@ -150,7 +156,9 @@ int own_truncate(const char* path, off_t size) noexcept {
         std::shared_ptr<LoggedFile> file;
         const int wrong = LoggedFile::open(*container, store_options(), file);
         if (wrong != 0) return wrong;
+        take_in_past_writes(*file);
         const int cut = file->truncate(size);
+        if (cut == 0) cut_past_writes(*file, size);
         return cut != 0 ? cut : file->flush();
       },
       [&] { return real.truncate(path, size); });

@@ -15,9 +15,9 @@
 #include "logstore/preload/host.h"
 #include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/names.h"
-#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
+#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/store_options.h"
 #include "logstore/preload/streams.h"
 
@@ -50,6 +50,7 @@ int open_container(const std::string& path, int flags) {
   if (wrong == 0 && (flags & O_TRUNC) != 0) {
     take_in_past_writes(*file);
     wrong = file->truncate(0);
+    if (wrong == 0) cut_past_writes(*file, 0);
   }
   if (wrong == 0) {
     file->refresh();
@@ -77,11 +78,13 @@ std::optional<int> open_logged(int at, const char* path, int flags, mode_t mode)
   for (int tries = 0; tries < 16; ++tries) {
     if (is_container(AT_FDCWD, below->c_str(), (flags & O_NOFOLLOW) == 0)) {
       if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return -EEXIST;
+      if (wants_directory(path)) return (flags & O_CREAT) != 0 ? -EISDIR : -ENOTDIR;
       return open_container(*below, flags);
     }
     struct stat status {};
     const bool is_there = fstatat(AT_FDCWD, below->c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_there || errno != ENOENT || (flags & O_CREAT) == 0 || stays_ordinary(*below)) {
+    if (is_there || errno != ENOENT || (flags & O_CREAT) == 0 || wants_directory(path) ||
+        stays_ordinary(*below)) {
       return std::nullopt;
     }
     const mode_t allowed = mode & 0777 & ~current_umask();
@@ -150,7 +153,7 @@ int flags_of(const char* mode) {
   int flags = both ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
   if (mode[0] == 'w') flags |= O_CREAT | O_TRUNC;
   if (mode[0] == 'a') flags |= O_CREAT | O_APPEND;
-  if (std::strchr("rwa", mode[0]) == nullptr) return -1;
+  if (mode[0] == '\0' || std::strchr("rwa", mode[0]) == nullptr) return -1;
   // Behind a comma stands the name of a character set.
   for (const char* at = mode + 1; *at != '\0' && *at != ','; ++at) {
     if (*at == 'x') flags |= O_EXCL;

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "logstore/preload/host.h"
@@ -31,9 +31,9 @@ std::vector<Prefix>& prefixes() {
 }
 
 ResettableMutex g_lock;
-// What directories are without links; empty: not there.
-std::unordered_map<std::string, std::string>& real_directories() {
-  static auto* const known = new std::unordered_map<std::string, std::string>;
+// Directories whose names lead over no link.
+std::unordered_set<std::string>& real_directories() {
+  static auto* const known = new std::unordered_set<std::string>;
   return *known;
 }
 
@@ -59,14 +59,15 @@ bool is_in_any(std::string_view path) {
   return false;
 }
 
-// The directory may be made, or become a link, at any time: only what is there is remembered.
+// A link may lead elsewhere the next time, and what is not there may be made: neither is
+// remembered. Where a link takes a known directory's place, its name still leads to what it names.
 std::string real_directory(const std::string& directory) {
   auto& known = real_directories();
-  if (const auto at = known.find(directory); at != known.end()) return at->second;
+  if (known.contains(directory)) return directory;
   std::string real = without_links(directory);
-  if (real.empty()) return real;
+  if (real != directory) return real;
   if (known.size() == kMostDirectories) known.clear();
-  known.emplace(directory, real);
+  known.insert(directory);
   return real;
 }
 

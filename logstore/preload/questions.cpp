@@ -17,9 +17,9 @@
 #include "logstore/preload/host.h"
 #include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/names.h"
-#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
+#include "logstore/preload/standard_descriptors.h"
 #include "logstore/preload/store_options.h"
 #include "logstore/store/logged_file.h"
 
@@ -31,6 +31,7 @@ std::optional<int> status_of_path(int at, const char* path, struct stat* to, boo
   if (!below) return std::nullopt;
   if (is_in_container(*below)) return -ENOTDIR;
   if (!is_container(AT_FDCWD, below->c_str(), follows)) return std::nullopt;
+  if (wants_directory(path)) return -ENOTDIR;
   std::shared_ptr<LoggedFile> file;
   int wrong = LoggedFile::open(*below, store_options(), file);
   if (wrong == 0) wrong = file->refresh();
@@ -98,6 +99,10 @@ int own_statx(int at, const char* path, int flags, unsigned mask, struct statx* 
         if (syscall(SYS_statx, at, handle.c_str(), how, mask, to) != 0) return -errno;
         to->stx_size = static_cast<std::uint64_t>(status.st_size);
         to->stx_blocks = static_cast<std::uint64_t>(status.st_blocks);
+        to->stx_mtime.tv_sec = status.st_mtim.tv_sec;
+        to->stx_mtime.tv_nsec = static_cast<unsigned>(status.st_mtim.tv_nsec);
+        to->stx_ctime.tv_sec = status.st_ctim.tv_sec;
+        to->stx_ctime.tv_nsec = static_cast<unsigned>(status.st_ctim.tv_nsec);
         return 0;
       },
       [&] { return real.statx(at, path, flags, mask, to); });
@@ -110,6 +115,7 @@ std::optional<int> access_asked(int at, const char* path, int mode, int flags) {
   if (!is_container(AT_FDCWD, below->c_str(), (flags & AT_SYMLINK_NOFOLLOW) == 0)) {
     return std::nullopt;
   }
+  if (wants_directory(path)) return -ENOTDIR;
   return result_of(
       faccessat(AT_FDCWD, handle_of(*below).c_str(), mode, flags & ~AT_SYMLINK_NOFOLLOW));
 }
@@ -157,8 +163,10 @@ dirent* own_readdir(DIR* directory) noexcept {
   try {
     const bool steps =
         std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0;
-    if (!steps && is_container(at, entry->d_name, false)) {
-      if (const auto below = path_below(at, entry->d_name)) {
+    // Elsewhere nothing is looked into: it may be a place that is mounted by that.
+    const auto below = steps ? std::nullopt : path_below(at, entry->d_name);
+    if (below) {
+      if (is_container(at, entry->d_name, false)) {
         struct stat status {};
         entry->d_type = DT_REG;
         if (stat(handle_of(*below).c_str(), &status) == 0) entry->d_ino = status.st_ino;

@@ -17,6 +17,7 @@
 #include "logstore/preload/guarded.h"
 #include "logstore/preload/host.h"
 #include "logstore/preload/real_calls.h"
+#include "logstore/store/past_writes.h"
 
 namespace iotune::logstore {
 namespace {
@@ -51,6 +52,8 @@ std::int64_t write_file(OpenDescription& file, std::int64_t offset, const void* 
   // As Linux has it, and POSIX has not.
   if (file.appends.load(std::memory_order_relaxed)) {
     std::int64_t at = 0;
+    // The end is behind what others wrote past the log store.
+    take_in_past_writes(*file.file);
     return finish(file, file.file->append(from, std::min(size, kMostBytes), at), syncs);
   }
   return finish(file, file.file->write(offset, from, std::min(size, kMostBytes)), syncs);
@@ -240,16 +243,22 @@ std::int64_t write_at_position(int fd, OpenDescription& file, const void* from,
                                std::size_t size) noexcept {
   const ResettableMutex::Guard held(file.position);
   if (!file.writes()) return -EBADF;
-  std::int64_t position = 0;
-  std::int64_t written = 0;
   if (file.appends.load(std::memory_order_relaxed)) {
-    written = finish(file, file.file->append(from, std::min(size, kMostBytes), position), false);
-  } else {
-    position = result_of(lseek(fd, 0, SEEK_CUR));
-    if (position < 0) return position;
-    written = write_file(file, position, from, size);
+    std::int64_t position = 0;
+    take_in_past_writes(*file.file);
+    const std::int64_t written =
+        finish(file, file.file->append(from, std::min(size, kMostBytes), position), false);
+    if (written > 0) lseek(fd, position + written, SEEK_SET);
+    return written;
   }
-  if (written > 0) lseek(fd, position + written, SEEK_SET);
+  // The place is taken at once, and what was not written is given back: a process that shares the
+  // position (fork) may write meanwhile, and the kernel alone sees both.
+  const auto wanted = static_cast<std::int64_t>(std::min(size, kMostBytes));
+  const std::int64_t end = result_of(lseek(fd, wanted, SEEK_CUR));
+  if (end < 0) return end == -EINVAL ? -EFBIG : end;
+  const std::int64_t written =
+      write_file(file, end - wanted, from, static_cast<std::size_t>(wanted));
+  if (written != wanted) lseek(fd, std::max<std::int64_t>(written, 0) - wanted, SEEK_CUR);
   return written;
 }
 

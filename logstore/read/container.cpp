@@ -72,16 +72,39 @@ Result<Container> Container::open(const std::string& path, const ReadLimits& lim
   return container;
 }
 
+namespace {
+
+// Of the handle, where something was written to it. What was taken in while somebody wrote is left
+// there as zeros, of which the file has as many.
+std::int64_t bytes_past_logs(int directory, std::int64_t file_size) {
+  struct stat about {};
+  if (fstatat(directory, kHandleName, &about, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  if (about.st_size == 0 || about.st_size > file_size) return about.st_size;
+  const auto handle = open_regular(directory, kHandleName);
+  if (!handle) return about.st_size;
+  std::array<std::byte, 65536> chunk;
+  const int fd = handle->descriptor.get();
+  for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
+    const ssize_t got = read_at(fd, chunk, at);
+    if (got < 0) return about.st_size;
+    if (got == 0) return 0;
+    const auto read = std::span(chunk).first(static_cast<std::size_t>(got));
+    if (std::ranges::any_of(read, [](std::byte one) { return one != std::byte{0}; })) {
+      return about.st_size;
+    }
+    at += got;
+  }
+  return 0;
+}
+
+}  // namespace
+
 std::optional<Error> Container::read_writers(const ReadLimits& limits, Logs logs) {
   compaction_ = {};
   merged_ = merged_identity(directory_.get());
   auto names = list_container(directory_.get(), limits.writers);
   if (!names) return names.error();
   strangers_ = std::move(names->strangers);
-  struct stat handle {};
-  if (fstatat(directory_.get(), kHandleName, &handle, AT_SYMLINK_NOFOLLOW) == 0) {
-    handle_bytes_ = handle.st_size;
-  }
   WriterFilesReader files(directory_.get(), limits, *names);
   if (auto wrong = files.read_merged(description_.container_id, compaction_)) return wrong;
   if (auto wrong = files.read_covered(logs == Logs::kLookAtAll, compaction_)) return wrong;
@@ -90,6 +113,7 @@ std::optional<Error> Container::read_writers(const ReadLimits& limits, Logs logs
                            files.covered());
   if (!map) return map.error();
   map_ = std::move(*map);
+  handle_bytes_ = bytes_past_logs(directory_.get(), map_.size());
   return std::nullopt;
 }
 

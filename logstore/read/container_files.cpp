@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -46,16 +47,33 @@ Error file_error(const std::string& path, const char* what) {
   return error;
 }
 
+namespace {
+
+constexpr int kTable = 1024;
+constinit std::atomic<bool> g_moved_high[kTable] = {};
+
+void close_own(int fd) noexcept {
+  if (fd < 0) return;
+  if (fd < kTable) g_moved_high[fd].store(false, std::memory_order_relaxed);
+  ::close(fd);
+}
+
+}  // namespace
+
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   if (this != &other) {
-    if (fd_ >= 0) ::close(fd_);
+    close_own(fd_);
     fd_ = other.release();
   }
   return *this;
 }
 
 Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
+  close_own(fd_);
+}
+
+bool is_moved_high(int fd) noexcept {
+  return fd >= 0 && fd < kTable && g_moved_high[fd].load(std::memory_order_relaxed);
 }
 
 int Descriptor::release() noexcept {
@@ -67,14 +85,14 @@ int Descriptor::release() noexcept {
 Descriptor moved_high(Descriptor low) noexcept {
   // Below 1024, as the preload's own: a larger table of descriptors is a wait of some 15 ms for a
   // process with threads, each time that the kernel makes one. Above, where programs do not come.
-  constexpr rlim_t kTable = 1024;
   struct rlimit limit {};
   if (!low || getrlimit(RLIMIT_NOFILE, &limit) != 0) return low;
-  const rlim_t from = std::min(limit.rlim_cur, kTable) / 2;
+  const rlim_t from = std::min(limit.rlim_cur, rlim_t{kTable}) / 2;
   if (static_cast<rlim_t>(low.get()) >= from) return low;
   const int number = errno;
   const int high = fcntl(low.get(), F_DUPFD_CLOEXEC, static_cast<int>(from));
   errno = number;
+  if (high >= 0 && high < kTable) g_moved_high[high].store(true, std::memory_order_relaxed);
   return high < 0 ? std::move(low) : Descriptor(high);
 }
 

@@ -39,6 +39,10 @@ class Descriptor {
 // hit, where the limit of open files leaves room for that.
 Descriptor moved_high(Descriptor low) noexcept;
 
+// Is that one of those, and open? Programs that close all descriptors, or choose theirs, must leave
+// it alone. Any thread.
+bool is_moved_high(int fd) noexcept;
+
 struct OpenFile {
   Descriptor descriptor;
   std::int64_t size = 0;

@@ -10,4 +10,7 @@ namespace iotune::logstore {
 // in one block, a zero of the handle counts as not written. 0 or -errno.
 int take_in_past_writes(LoggedFile& file) noexcept;
 
+// The file was cut: what was written past the log store behind its end is no more.
+void cut_past_writes(const LoggedFile& file, std::int64_t file_size) noexcept;
+
 }  // namespace iotune::logstore

@@ -127,6 +127,38 @@ def processes(place: Place) -> None:
     assert list(differences(wanted, got)) == []
 
 
+def corners(place: Place) -> None:
+    """Children of vfork, shared positions, links that change, closed descriptors, odd ends."""
+    plain, logs = folders(place, "corners")
+    script = PROGRAMS / "corners.py"
+    wanted = place.right(place.run(sys.executable, script, plain, preload=False), "plain").out
+    assert list(differences(wanted, logged(place, sys.executable, script, logs))) == []
+    assert is_container(logs / "log")
+    program = place.bin / "leaving"
+    wanted = place.right(place.run(program, plain / "f", preload=False), "plain").out
+    assert list(differences(wanted, logged(place, program, logs / "f"))) == []
+
+
+def watched(place: Place) -> None:
+    """Who looks at a file while a program's stdout goes there takes nothing of it away."""
+    _, logs = folders(place, "watched")
+    lines = "import os\nfor i in range(100000): os.writev(1, [b'%06d\\n' % i])"
+    text = 'for (i = 0; i < 300000; ++i) printf "%06d\\n", i'
+    look = "import os, sys\nfor _ in range(20000): os.stat(sys.argv[1])"
+    for name, command in (("python", [sys.executable, "-c", lines]),
+                          ("awk", ["awk", f"BEGIN {{ {text} }}"])):  # fmt: skip
+        file = logs / name
+        env = place.environment(preload=True, IOTUNE_LOGSTORE=place.scratch / "logs")
+        shell = ["bash", "-c", '"$@" > "$0"', str(file), *command]
+        with subprocess.Popen(shell, env=env) as writer:
+            while not file.exists():
+                pass
+            logged(place, sys.executable, "-c", look, file)
+        assert writer.returncode == 0
+        got = content(place, file).split()
+        assert got == [b"%06d" % i for i in range(len(got))] and len(got) >= 100000, len(got)
+
+
 def killed(place: Place) -> None:
     """What was synced is there after SIGKILL, in order, and nothing that was not written."""
     _, logs = folders(place, "killed")
@@ -356,6 +388,8 @@ if __name__ == "__main__":
             "tools": tools,
             "redirected": redirected,
             "processes": processes,
+            "corners": corners,
+            "watched": watched,
             "killed": killed,
             "left-alone": left_alone,
             "told": told,
