@@ -58,6 +58,20 @@ os.close(fd)
 lines = whole("shared").split()
 print(len(lines), lines.count(b"parent."), lines.count(b"child.."))
 
+# Nor is anything read twice.
+fd = os.open(at("shared"), os.O_RDONLY)
+pid = os.fork()
+got = b""
+while piece := os.read(fd, 8):
+    got += piece
+if pid == 0:
+    with open(at("half"), "wb") as file:
+        file.write(got)
+    os._exit(0)
+os.waitpid(pid, 0)
+os.close(fd)
+print(sorted((got + whole("half")).split()) == sorted(lines))
+
 # A link that leads elsewhere the next time.
 for name in ("one", "other"):
     os.mkdir(at(name))
