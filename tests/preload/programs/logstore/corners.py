@@ -96,6 +96,18 @@ for numbers in (range(3, 2048), range(2047, 2, -1), None):
     os.close(fd)
     print(whole("closed"))
 
+# Names of descriptors.
+fd = os.open(at("log"), os.O_RDONLY)
+for name in (f"/proc/self/fd/{fd}", f"/dev/fd/{fd}"):
+    print(whole(name) == whole("log"), os.stat(name).st_size)
+    program = ["/usr/bin/stat", "-L", "-c", "%s", name]
+    print(subprocess.run(program, capture_output=True, pass_fds=[fd], check=True).stdout)
+os.close(fd)
+program = "open('/dev/stdout', 'a').write('by its name')"
+with open(at("stdout"), "w") as file:
+    subprocess.run([sys.executable, "-c", program], stdout=file, check=True)
+print(whole("stdout"))
+
 # A slash at the end.
 print(code_of(lambda: os.open(at("none/"), os.O_WRONLY | os.O_CREAT)), os.path.exists(at("none")))
 print(code_of(lambda: os.open(at("log/"), os.O_RDONLY)), code_of(lambda: os.stat(at("log/"))))
