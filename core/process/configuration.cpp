@@ -59,8 +59,8 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
   const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
-      *exclude, *site, *record, *database, *prefetch, *schedule, *delivery, *cache, *logstore, *state,
-      *home;
+      *exclude, *site, *record, *database, *prefetch, *schedule, *delivery, *cache, *logstore,
+      *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 

@@ -166,6 +166,7 @@ int duplicated(int fd, int to, Call call) noexcept {
   if ((!is_logged(fd) && !is_logged(to) && !is_own) || fd == to || is_guest()) return call(fd);
   if (is_own) return answer(-EBUSY);
   const Inside inside;
+  if (inside.nested()) return answer(-EDEADLK);
   if (fcntl(fd, F_GETFD) < 0) return call(fd);
   leave_descriptor(to);
   const int standard = prepare_standard(fd, to);

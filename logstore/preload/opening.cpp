@@ -72,6 +72,10 @@ int open_made(const std::string& path, int flags, mode_t mode) {
 // Nothing: the file is not the log store's. Else a descriptor, or -errno.
 std::optional<int> open_logged(int at, const char* path, int flags, mode_t mode) {
   if ((flags & O_TMPFILE) == O_TMPFILE) return std::nullopt;
+  if (const int fd = descriptor_named(path); is_logged(fd)) {
+    const std::string handle = path_of_descriptor(fd);
+    return open_container(handle.substr(0, handle.rfind('/')), flags);
+  }
   const std::optional<std::string> below = path_below(at, path);
   if (!below) return std::nullopt;
   if (is_in_container(*below)) return -ENOTDIR;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -84,6 +85,23 @@ std::string path_of_descriptor(int fd) {
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   const ssize_t size = readlink(link.c_str(), path, sizeof path);
   return size <= 0 ? std::string() : std::string(path, static_cast<std::size_t>(size));
+}
+
+int descriptor_named(const char* path) noexcept {
+  static constexpr std::string_view kStandard[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+  if (path == nullptr || path[0] != '/') return -1;
+  for (int fd = 0; fd < 3; ++fd) {
+    if (path == kStandard[fd]) return fd;
+  }
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (std::strncmp(path, folder.data(), folder.size()) != 0) continue;
+    int fd = -1;
+    const char* const number = path + folder.size();
+    const char* const end = number + std::strlen(number);
+    const auto [at, wrong] = std::from_chars(number, end, fd);
+    return wrong == std::errc() && at == end ? fd : -1;
+  }
+  return -1;
 }
 
 bool read_prefixes(const char* text) {

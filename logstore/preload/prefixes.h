@@ -18,6 +18,8 @@ std::optional<std::string> path_below(int at, const char* path);
 bool is_below_prefix(const char* path) noexcept;
 
 // What /proc says that a descriptor stands for.
+// The descriptor that a name such as /dev/stdout or /proc/self/fd/3 stands for; -1: none.
+int descriptor_named(const char* path) noexcept;
 std::string path_of_descriptor(int fd);
 
 // Names that stay ordinary files: ROMIO's and OMPIO's files of shared file pointers, of some bytes

@@ -26,7 +26,16 @@
 namespace iotune::logstore {
 namespace {
 
+std::optional<int> status_of_descriptor(int fd, struct stat* to) {
+  const Held file(fd);
+  if (!file) return std::nullopt;
+  return file->file->status(*to);
+}
+
 std::optional<int> status_of_path(int at, const char* path, struct stat* to, bool follows) {
+  if (follows) {
+    if (const auto asked = status_of_descriptor(descriptor_named(path), to)) return asked;
+  }
   const auto below = path_below(at, path);
   if (!below) return std::nullopt;
   if (is_in_container(*below)) return -ENOTDIR;
@@ -37,12 +46,6 @@ std::optional<int> status_of_path(int at, const char* path, struct stat* to, boo
   if (wrong == 0) wrong = file->refresh();
   if (wrong == 0) take_in_past_writes(*file);
   return wrong != 0 ? wrong : file->status(*to);
-}
-
-std::optional<int> status_of_descriptor(int fd, struct stat* to) {
-  const Held file(fd);
-  if (!file) return std::nullopt;
-  return file->file->status(*to);
 }
 
 std::optional<int> status_at(int at, const char* path, struct stat* to, int flags) {
@@ -94,7 +97,9 @@ int own_statx(int at, const char* path, int flags, unsigned mask, struct statx* 
         const std::optional<int> asked = status_at(at, path, &status, flags);
         if (!asked || *asked != 0) return asked;
         const bool by_descriptor = path[0] == '\0';
-        const std::string handle = by_descriptor ? "" : handle_of(*path_below(at, path));
+        // /dev/fd/3 leads to the handle by itself.
+        const bool is_handle = by_descriptor || is_logged(descriptor_named(path));
+        const std::string handle = is_handle ? path : handle_of(*path_below(at, path));
         const int how = (flags & ~AT_SYMLINK_NOFOLLOW) | (by_descriptor ? AT_EMPTY_PATH : 0);
         if (syscall(SYS_statx, at, handle.c_str(), how, mask, to) != 0) return -errno;
         to->stx_size = static_cast<std::uint64_t>(status.st_size);

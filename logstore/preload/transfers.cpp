@@ -234,8 +234,19 @@ std::int64_t read_at_position(int fd, OpenDescription& file, void* to, std::size
   const ResettableMutex::Guard held(file.position);
   const std::int64_t position = result_of(lseek(fd, 0, SEEK_CUR));
   if (position < 0) return position;
-  const std::int64_t got = read_file(file, position, to, size);
-  if (got > 0) lseek(fd, position + got, SEEK_SET);
+  // As in a write: what another process that shares the position reads lies behind this. Nothing is
+  // taken behind the end, where another one may write meanwhile.
+  const std::int64_t left = file.reads() ? file.file->size() - position : 0;
+  if (left <= 0) {
+    const std::int64_t got = read_file(file, position, to, size);
+    if (got > 0) lseek(fd, position + got, SEEK_SET);
+    return got;
+  }
+  const std::int64_t wanted = std::min(left, static_cast<std::int64_t>(std::min(size, kMostBytes)));
+  const std::int64_t end = result_of(lseek(fd, wanted, SEEK_CUR));
+  if (end < 0) return end;
+  const std::int64_t got = read_file(file, end - wanted, to, static_cast<std::size_t>(wanted));
+  if (got != wanted) lseek(fd, std::max<std::int64_t>(got, 0) - wanted, SEEK_CUR);
   return got;
 }
 

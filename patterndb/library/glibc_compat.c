@@ -1,9 +1,8 @@
-/* Keeps libiotune-db.so and libiotune-logstore.so at GLIBC_2.28 although they are built on a newer glibc: what SQLite, libxml2,
- * libstdc++ and libgcc want in a newer version, or from libpthread and libdl of an older one, is
- * defined here, hidden. Only one thread at a time is inside the first (decision.h), SQLite is
- * configured for that, and nothing in either may start threads or load code: so most of it says
- * no.
- * tests/unit/patterndb/library/check_library.py reads the result. */
+/* Keeps libiotune-db.so and libiotune-logstore.so at GLIBC_2.28 although they are built on a newer
+ * glibc: what SQLite, libxml2, libstdc++ and libgcc want in a newer version, or from libpthread and
+ * libdl of an older one, is defined here, hidden. Only one thread at a time is inside the first
+ * (decision.h), SQLite is configured for that, and nothing in either may start threads or load
+ * code: so most of it says no. tests/unit/patterndb/library/check_library.py reads the result. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -44,7 +43,7 @@ int __xstat64(int version, const char* path, void* status);
 int __lxstat64(int version, const char* path, void* status);
 int __fxstat64(int version, int descriptor, void* status);
 
-#ifndef IOTUNE_OWN_STAT  /* libiotune-logstore.so has them straight: direct_calls.cpp */
+#ifndef IOTUNE_OWN_STAT /* libiotune-logstore.so has them straight: direct_calls.cpp */
 #define STAT(name, first, old)            \
   HIDDEN int name(first, void* status);   \
   int name(first, void* status) {         \

@@ -58,6 +58,20 @@ os.close(fd)
 lines = whole("shared").split()
 print(len(lines), lines.count(b"parent."), lines.count(b"child.."))
 
+# Nor is anything read twice.
+fd = os.open(at("shared"), os.O_RDONLY)
+pid = os.fork()
+got = b""
+while piece := os.read(fd, 8):
+    got += piece
+if pid == 0:
+    with open(at("half"), "wb") as file:
+        file.write(got)
+    os._exit(0)
+os.waitpid(pid, 0)
+os.close(fd)
+print(sorted((got + whole("half")).split()) == sorted(lines))
+
 # A link that leads elsewhere the next time.
 for name in ("one", "other"):
     os.mkdir(at(name))
@@ -81,6 +95,18 @@ for numbers in (range(3, 2048), range(2047, 2, -1), None):
     print(os.read(fd, 100), os.pwrite(fd, b"A", 0))
     os.close(fd)
     print(whole("closed"))
+
+# Names of descriptors.
+fd = os.open(at("log"), os.O_RDONLY)
+for name in (f"/proc/self/fd/{fd}", f"/dev/fd/{fd}"):
+    print(whole(name) == whole("log"), os.stat(name).st_size)
+    program = ["/usr/bin/stat", "-L", "-c", "%s", name]
+    print(subprocess.run(program, capture_output=True, pass_fds=[fd], check=True).stdout)
+os.close(fd)
+program = "open('/dev/stdout', 'a').write('by its name')"
+with open(at("stdout"), "w") as file:
+    subprocess.run([sys.executable, "-c", program], stdout=file, check=True)
+print(whole("stdout"))
 
 # A slash at the end.
 print(code_of(lambda: os.open(at("none/"), os.O_WRONLY | os.O_CREAT)), os.path.exists(at("none")))
