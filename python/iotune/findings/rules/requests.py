@@ -185,9 +185,8 @@ ssize_t got = pread(fd, block, 4 << 20, at);
 for (ssize_t k = 0; k + bytes <= got; k += bytes) use(block + k);
 """)
 _SORTED = python("""
-order = numpy.argsort(offsets)  # from the front of the file to its back
-for k in order:
-    use(k, os.pread(fd, length, offsets[k]))
+order = numpy.argsort(offsets)   # from the front of the file to its back
+for k in order: use(k, os.pread(fd, length, offsets[k]))
 """)
 _SORTED_WRITES = python("""
 order = numpy.argsort(offsets)          # from front to back
