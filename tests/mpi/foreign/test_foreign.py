@@ -277,6 +277,19 @@ def testphdf5_whole(place: Place) -> None:
     Program(place, 2, program, "-x", "bigdset").undisturbed()
 
 
+def testphdf5_logged(place: Place) -> None:
+    """All of it on logged files: its ranks read what others wrote before a barrier."""
+    program = place.bin / "foreign_testphdf5"
+    if not program.exists():
+        not_verified("HDF5's own testphdf5 is not here")
+        return
+    logs = place.scratch / "logs"
+    logs.mkdir()
+    done = place.mpi(4, program, cwd=logs, IOTUNE_LOGSTORE=logs, IOTUNE_DB="none", seconds=540)
+    place.right(done, "testphdf5")
+    assert b"finished with no errors" in done.out, done.out[-500:]
+
+
 if __name__ == "__main__":
     main({"ph5example": ph5example, "testphdf5": testphdf5, "testphdf5-more": testphdf5_more,
-          "testphdf5-whole": testphdf5_whole})  # fmt: skip
+          "testphdf5-whole": testphdf5_whole, "testphdf5-logged": testphdf5_logged})  # fmt: skip
