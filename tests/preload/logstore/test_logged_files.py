@@ -245,6 +245,29 @@ def recorded(place: Place) -> None:
     assert os.listdir(logs) == ["f"]
 
 
+def untouched(place: Place) -> None:
+    """Reads and writes of a program that touches no logged file take not an instruction more."""
+    if shutil.which("valgrind") is None:
+        not_verified("instructions are counted by valgrind")
+        return
+
+    def instructions(rounds: int, **env: object) -> int:
+        done = place.run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                         place.bin / "untouched", place.scratch / "file", rounds,
+                         IOTUNE_MODE="off", **env)  # fmt: skip
+        place.right(done, "valgrind")
+        found = re.search(rb"Collected : (\d+)", done.err)
+        assert found is not None, done.err
+        return int(found[1])
+
+    def of_a_thousand_rounds(**env: object) -> int:
+        return instructions(2000, **env) - instructions(1000, **env)
+
+    without = of_a_thousand_rounds()
+    assert without > 100_000, without
+    assert of_a_thousand_rounds(IOTUNE_LOGSTORE=place.scratch / "logs") == without
+
+
 def flattened_at_end(place: Place) -> None:
     """With IOTUNE_LOGSTORE_CLOSE=flatten the last process leaves ordinary files, whole."""
     _, logs = folders(place, "flattened")
@@ -395,6 +418,7 @@ if __name__ == "__main__":
             "told": told,
             "modes": modes,
             "recorded": recorded,
+            "untouched": untouched,
             "flattened-at-end": flattened_at_end,
             "full-disk": full_disk,
             "damaged": damaged,
