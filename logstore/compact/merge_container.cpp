@@ -1,6 +1,7 @@
 #include "logstore/compact/merge_container.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "logstore/compact/hidden_writes.h"
 #include "logstore/format.h"
@@ -70,6 +71,17 @@ void for_each_slot(const Nest& nest, Use&& use) {
   }
 }
 
+// Exact, where the index itself takes loops that lie between each other for loops that may meet:
+// then as many bytes were written as the file has. Goes over all pieces of the file.
+bool nothing_overlaps(const IndexParts& parts, const LogMap& map) {
+  const auto is_hole = [](const Segment& one) { return one.physical >= kLargestFile; };
+  if (std::ranges::any_of(parts.segments, is_hole)) return false;
+  const auto sum = [](const std::vector<std::int64_t>& bytes) {
+    return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+  };
+  return sum(most_live_bytes(parts)) == sum(live_bytes(map));
+}
+
 }  // namespace
 
 Result<MergedIndex> merge_container(const Container& container) {
@@ -85,6 +97,10 @@ Result<MergedIndex> merge_container(const Container& container) {
   auto index = without_hidden(std::move(parts));
   if (!index) return index.error();
   merged.parts = index->parts();
+  // Times say which of two writes to a byte is the later one, and are most of the bytes.
+  if (!merged.parts.knots.empty() && nothing_overlaps(merged.parts, map)) {
+    merged.parts.knots.clear();
+  }
   const auto& single = container.compaction().single_indexes;
   for (std::size_t i = 0; i < container.reports().size(); ++i) {
     const WriterReport& report = container.reports()[i];

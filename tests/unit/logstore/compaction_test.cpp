@@ -12,6 +12,7 @@
 #include <random>
 
 #include "job_files.h"
+#include "logstore/read/merged_index.h"
 
 namespace iotune::logstore {
 namespace {
@@ -48,6 +49,42 @@ TEST(Compaction, one_index_stands_for_all) {
   const std::string before = job.get("merged.index");
   ASSERT_TRUE(compact(job.path()));
   EXPECT_EQ(job.get("merged.index"), before);  // nothing to do
+}
+
+// NAS BT-IO's cells: each writer has four on a diagonal of the cube.
+TEST(Compaction, loops_that_lie_between_each_other_need_no_times) {
+  JobFiles job;
+  constexpr std::size_t kEdge = 24, kCell = 6, kCells = 4;
+  std::vector<std::unique_ptr<FakeWriter>> writers;
+  for (std::size_t who = 0; who < kCells * kCells; ++who) {
+    writers.push_back(job.open());
+    for (std::size_t cell = 0; cell < kCells; ++cell) {
+      const std::size_t x = (who + cell) % kCells * kCell;
+      const std::size_t y = (who / kCells + kCells - cell) % kCells * kCell;
+      for (std::size_t z = cell * kCell; z < (cell + 1) * kCell; ++z) {
+        for (std::size_t row = y; row < y + kCell; ++row) {
+          job.write(*writers[who], (z * kEdge + row) * kEdge + x, std::string(kCell, 'a'));
+        }
+      }
+    }
+    ASSERT_EQ(writers[who]->writer.close(), 0);
+    job.put(*writers[who]);
+  }
+  ASSERT_TRUE(Container::open(job.path())->map().index().contested());
+  ASSERT_TRUE(compact(job.path()));
+  job.expect_whole("after");
+  const std::string bytes = job.get("merged.index");
+  const auto read = read_merged_index(std::as_bytes(std::span(bytes)), testing::kId, {});
+  ASSERT_TRUE(read && read->merged);
+  EXPECT_TRUE(read->merged->parts.knots.empty());
+  // A byte that is written twice needs them again.
+  const auto late = job.open();
+  job.write(*late, 100, "later");
+  ASSERT_EQ(late->writer.close(), 0);
+  job.put(*late);
+  job.expect_whole("written again");
+  ASSERT_TRUE(compact(job.path()));
+  job.expect_whole("compacted again");
 }
 
 TEST(Compaction, sessions_and_compactions_in_any_order_keep_every_byte) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -118,7 +119,7 @@ class JobFiles {
     const auto container = Container::open(path_);
     if (!container) return container.error().text();
     if (reports != nullptr) *reports = container->reports();
-    std::string all(2 * kSpan, '?');
+    std::string all(std::max(2 * kSpan, content_.size() + 1), '?');
     const auto size = container->read(0, std::as_writable_bytes(std::span(all)));
     if (!size) return size.error().text();
     all.resize(*size);
