@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/link/glibc_floor.h"
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
