@@ -5,10 +5,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/link/glibc_floor.h"
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
+#include "core/process/narrowing.h"
 #include "core/process/thread_state.h"
+#include "core/process/working_directory.h"
 #include "logstore/preload/library_interface.h"
 #include "recorder/hooks/life_hooks.h"
 #include "recorder/hooks/open_hooks.h"
@@ -106,6 +109,8 @@ void put_together(decltype(&iotune_logstore_install) install) noexcept {
             }
           },
       .in_vfork_child = in_vfork_child,
+      .is_narrowed = [] { return is_narrowed(); },
+      .working_directory = working_directory,
       .put_in_between = put_in_between,
       .behind = next_definition,
   };

@@ -102,17 +102,23 @@ int own_posix_fallocate(int fd, off_t offset, off_t size) noexcept {
 }
 
 // As on NFS: who has a lock sees what was written before the last one was given back.
+// A signal's handler that ends the process while it `waits` could flush nothing any more.
 template <typename Lock>
-std::int64_t locked(OpenDescription& file, Lock lock) noexcept {
+std::int64_t locked(OpenDescription& file, bool waits, Lock lock) noexcept {
   const int flushed = file.file->flush();
   if (flushed != 0) return flushed;
+  if (waits) LoggedFile::flush_all();
   const std::int64_t result = result_of(static_cast<std::int64_t>(lock()));
   if (result >= 0) file.file->refresh();
   return result;
 }
 int own_flock(int fd, int operation) noexcept {
   return on_logged(
-      fd, [&](OpenDescription& file) { return locked(file, [&] { return flock(fd, operation); }); },
+      fd,
+      [&](OpenDescription& file) {
+        const bool waits = (operation & (LOCK_NB | LOCK_UN)) == 0;
+        return locked(file, waits, [&] { return flock(fd, operation); });
+      },
       [&] { return real.flock(fd, operation); });
 }
 
@@ -132,7 +138,10 @@ int own_fcntl(int fd, int command, ...) noexcept {
   return on_logged(
       fd,
       [&](OpenDescription& file) -> std::int64_t {
-        if (is_lock(command)) return locked(file, [&] { return fcntl(fd, command, argument); });
+        if (is_lock(command)) {
+          const bool waits = command == F_SETLKW || command == F_OFD_SETLKW;
+          return locked(file, waits, [&] { return fcntl(fd, command, argument); });
+        }
         const int result = result_of(fcntl(fd, command, argument));
         if (result >= 0 && is_copy(command) && !is_guest()) copy_descriptor(fd, result);
         if (result == 0 && command == F_SETFL) {

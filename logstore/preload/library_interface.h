@@ -2,11 +2,12 @@
 // version tells a library that was left behind by another build.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace iotune::logstore {
 
-inline constexpr std::uint32_t kLogStoreInterfaceVersion = 1;
+inline constexpr std::uint32_t kLogStoreInterfaceVersion = 2;
 
 // What the library has of the preload. Texts live as long as the process.
 struct LogStoreHost {
@@ -19,6 +20,9 @@ struct LogStoreHost {
   void (*own_code)(bool enters);
   // As in core/process/thread_state.h.
   bool (*in_vfork_child)();
+  // As in core/process/narrowing.h and working_directory.h.
+  bool (*is_narrowed)();
+  long (*working_directory)(char* to, std::size_t bytes);
   // As in core/link/real_function.h.
   void (*put_in_between)(void* (*replacement)(const char* name, void* real));
   // The definition behind libiotune.so; nullptr: there is none.

@@ -72,9 +72,21 @@ std::string real_directory(const std::string& directory) {
   return real;
 }
 
+// By its letters alone.
+bool is_written_below(std::string_view path) {
+  for (const Prefix& prefix : prefixes()) {
+    if (lies_in(path, prefix.written) || lies_in(path, prefix.real)) return true;
+  }
+  return false;
+}
+
 std::string begin_of(int at) {
-  if (at != AT_FDCWD) return path_of_descriptor(at);
   char path[PATH_MAX];
+  if (g_host->is_narrowed()) {
+    const bool known = at == AT_FDCWD && g_host->working_directory(path, sizeof path) > 1;
+    return known ? std::string(path) : std::string();
+  }
+  if (at != AT_FDCWD) return path_of_descriptor(at);
   return getcwd(path, sizeof path) == nullptr ? std::string() : std::string(path);
 }
 
@@ -133,6 +145,8 @@ std::optional<std::string> path_below(int at, const char* path) {
     if (begin.empty()) return std::nullopt;
     absolute = begin + "/" + absolute;
   }
+  // A program that gave up rights may be killed for a system call that it does not make itself.
+  if (g_host->is_narrowed() && !is_written_below(absolute)) return std::nullopt;
   while (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
   const std::size_t slash = absolute.rfind('/');
   const std::string last = absolute.substr(slash + 1);
