@@ -251,7 +251,7 @@ def untouched(place: Place) -> None:
         not_verified("instructions are counted by valgrind")
         return
 
-    def instructions(rounds: int, **env: object) -> int:
+    def instructions(rounds: int, **env: Any) -> int:
         done = place.run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
                          place.bin / "untouched", place.scratch / "file", rounds,
                          IOTUNE_MODE="off", **env)  # fmt: skip
@@ -260,7 +260,7 @@ def untouched(place: Place) -> None:
         assert found is not None, done.err
         return int(found[1])
 
-    def of_a_thousand_rounds(**env: object) -> int:
+    def of_a_thousand_rounds(**env: Any) -> int:
         return instructions(2000, **env) - instructions(1000, **env)
 
     without = of_a_thousand_rounds()

@@ -6,6 +6,8 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 
 folder = sys.argv[1]
 
@@ -19,11 +21,11 @@ def whole(name: str) -> bytes:
         return file.read()
 
 
-def code_of(call) -> str:
+def code_of(call: Callable[[], object]) -> str:
     try:
         call()
     except OSError as problem:
-        return errno.errorcode[problem.errno]
+        return errno.errorcode[problem.errno or 0]
     return "no error"
 
 
@@ -90,7 +92,7 @@ for numbers in (range(3, 2048), range(2047, 2, -1), None):
         os.closerange(3, 4096)
     else:
         for number in numbers:
-            code_of(lambda number=number: os.close(number))
+            code_of(partial(os.close, number))
     fd = os.open(at("closed"), os.O_RDWR)
     print(os.read(fd, 100), os.pwrite(fd, b"A", 0))
     os.close(fd)
@@ -103,9 +105,9 @@ for name in (f"/proc/self/fd/{fd}", f"/dev/fd/{fd}"):
     program = ["/usr/bin/stat", "-L", "-c", "%s", name]
     print(subprocess.run(program, capture_output=True, pass_fds=[fd], check=True).stdout)
 os.close(fd)
-program = "open('/dev/stdout', 'a').write('by its name')"
-with open(at("stdout"), "w") as file:
-    subprocess.run([sys.executable, "-c", program], stdout=file, check=True)
+by_name = "open('/dev/stdout', 'a').write('by its name')"
+with open(at("stdout"), "w") as text:
+    subprocess.run([sys.executable, "-c", by_name], stdout=text, check=True)
 print(whole("stdout"))
 
 # A slash at the end.

@@ -6,12 +6,13 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 folder = sys.argv[1]
 path = os.path.join(folder, "f")
 
 
-def child(act) -> int:
+def child(act: Callable[[], object]) -> int:
     pid = os.fork()
     if pid == 0:
         act()
@@ -56,8 +57,8 @@ lines = os.path.join(folder, "lines")
 open(lines, "w").close()
 
 
-def append(who: int):
-    def act():
+def append(who: int) -> Callable[[], None]:
+    def act() -> None:
         with open(lines, "ab", buffering=0) as file:
             for number in range(50):
                 file.write(b"%d %d\n" % (who, number))
