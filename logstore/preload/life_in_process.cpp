@@ -116,13 +116,17 @@ bool can_work() noexcept {
 // What cannot be flushed now is told by a later flush, or close().
 void before_meeting() {
   if (!can_work()) return;
+  const int kept = errno;
   const Inside inside;
   LoggedFile::flush_all();
+  errno = kept;
 }
 void after_meeting() {
   if (!can_work()) return;
+  const int kept = errno;
   const Inside inside;
   LoggedFile::refresh_all();
+  errno = kept;
 }
 
 // exec keeps the descriptors, and nothing of memory. A handler of a signal that interrupted this

@@ -48,7 +48,6 @@ int open_container(const std::string& path, int flags) {
   std::shared_ptr<LoggedFile> file;
   int wrong = LoggedFile::open(path, store_options(), file);
   if (wrong == 0 && (flags & O_TRUNC) != 0) {
-    take_in_past_writes(*file);
     wrong = file->truncate(0);
     if (wrong == 0) cut_past_writes(*file, 0);
   }
