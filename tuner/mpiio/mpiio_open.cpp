@@ -50,7 +50,10 @@ void end_attempts(const MpiApi& mpi, OpenInProgress& open) noexcept {
   leave_out_hints(open.answer.decision, open.attempts, open.hints);
 }
 
+// Asks on rank 0 alone, which writes the notes. ROMIO sends rank 0's code to the others where rank
+// 0 makes the file, and MPICH prints a complaint about a code that another process made.
 void keep_words_of(const MpiApi& mpi, int result, OpenInProgress& open) noexcept {
+  if (!open.notes) return keep_words(open.attempts, "on another rank");
   char words[8192 + 1];  // MPI_MAX_ERROR_STRING of the largest
   int length = 0;
   if (mpi.MPI_Error_string(result, words, &length) != 0) length = 0;
