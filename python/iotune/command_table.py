@@ -18,7 +18,7 @@ COMMANDS = {
     ),
     "import": (
         "iotune.cli.import_log",
-        "Another tool's log as a trace: Darshan, FUSE-Tracer, Recorder, CSV.",
+        "Another tool's log as a trace: Darshan, Recorder, CSV.",
     ),
     "analyze": (
         "iotune.cli.analyze",
@@ -40,6 +40,7 @@ COMMANDS = {
     "log": ("iotune.logstore.command", "A shared file that is kept as logs: looked at, got back."),
     "latency": ("iotune.cli.latency", "Response times of a storage: sampled, fitted, drawn."),
     "db": ("iotune.cli.db", "The pattern database."),
+    "completion": ("iotune.cli.completion", "What a shell reads to complete words."),
 }
 
 

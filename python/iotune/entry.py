@@ -21,6 +21,10 @@ def main() -> None:
         if "libiotune.so" in preloaded:
             kept = [path for path in preloaded.split(":") if "libiotune.so" not in path]
             os.environ["LD_PRELOAD"] = ":".join(kept)
+        if "_IOTUNE_COMPLETE" in os.environ:  # a shell asks what may stand next
+            from iotune.cli.completion import complete
+
+            complete()
         words = sys.argv[1:]
         if words in ([], ["-h"], ["--help"]):
             from iotune.command_table import help_text
