@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build release install check kernels demo bench soak lint format clean
+.PHONY: help setup build release install check kernels demo bench docs soak lint format clean
 
 # Debian's interpreter by path, see tools/setup.sh.
 CONFIGURE := -DPython3_EXECUTABLE=/usr/bin/python3
@@ -42,6 +42,10 @@ demo: install kernels ## the whole loop on two kernels: record, train, run again
 
 bench: release install ## measure: tests/bench/*/bench_*.py, or the one called NAME=
 	@tools/bench.sh $(NAME)
+
+docs: setup ## the documentation as a site, in build/site
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict
+	@echo "docs: open build/site/index.html"
 
 lint: setup ## clang-format, clang-tidy, ruff and mypy, changing nothing
 	@tools/setup.sh lint
