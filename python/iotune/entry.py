@@ -22,7 +22,7 @@ def main() -> None:
             kept = [path for path in preloaded.split(":") if "libiotune.so" not in path]
             os.environ["LD_PRELOAD"] = ":".join(kept)
         if "_IOTUNE_COMPLETE" in os.environ:  # a shell asks what may stand next
-            from iotune.cli.completion import complete
+            from iotune.terminal.completion import complete
 
             complete()
         words = sys.argv[1:]

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from iotune.cli.manual import pages
+from iotune.terminal.manual import pages
 from support.repository import ROOT
 
 FOLDER = ROOT / "docs" / "man"
@@ -16,9 +16,9 @@ FOLDER = ROOT / "docs" / "man"
 def test_the_pages_are_those_of_the_commands() -> None:
     written = pages()
     kept = {path.name: path.read_text() for path in FOLDER.iterdir()}
-    assert kept.keys() == written.keys(), "run python -m iotune.cli.manual docs/man"
+    assert kept.keys() == written.keys(), "run python -m iotune.terminal.manual docs/man"
     stale = [name for name, text in written.items() if kept[name] != text]
-    assert not stale, f"run python -m iotune.cli.manual docs/man: {stale}"
+    assert not stale, f"run python -m iotune.terminal.manual docs/man: {stale}"
 
 
 def test_every_page_has_its_sections() -> None:

@@ -1,4 +1,4 @@
-"""Manual pages, written from the commands: `python -m iotune.cli.manual FOLDER`.
+"""Manual pages, written from the commands: `python -m iotune.terminal.manual FOLDER`.
 
 One page a command, iotune-run.1 and so on, and iotune.1 for all; commands of a command, as
 `iotune db list`, are sections of its page. What `--help` says and what `man` says is one text.

@@ -1,0 +1,1 @@
+"""What a terminal has around the commands: completion and manual pages."""
