@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build release install check kernels demo bench docs soak lint format clean
+.PHONY: help setup build release install check kernels demo bench results docs soak lint format clean
 
 # Debian's interpreter by path, see tools/setup.sh.
 CONFIGURE := -DPython3_EXECUTABLE=/usr/bin/python3
@@ -42,6 +42,9 @@ demo: install kernels ## the whole loop on two kernels: record, train, run again
 
 bench: release install ## measure: tests/bench/*/bench_*.py, or the one called NAME=
 	@tools/bench.sh $(NAME)
+
+results: setup ## the tables of docs/results from their data; NAME= takes a run in first
+	@.venv/bin/python tests/run.py tests/bench/results/pages.py $(if $(NAME),take $(NAME))
 
 docs: setup ## the documentation as a site, in build/site
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict

@@ -247,6 +247,19 @@ def machine() -> dict[str, object]:
     }
 
 
+def taken() -> dict[str, str]:
+    """Say when, and of which commit where this is a checkout; "+" where it is changed."""
+    made = {"date": time.strftime("%Y-%m-%d", time.gmtime())}
+    described = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        done = subprocess.run(described, capture_output=True, text=True, check=False)
+    except OSError:
+        return made
+    if done.returncode == 0:
+        made["commit"] = done.stdout.strip()
+    return made
+
+
 class Table:
     """Rows for people and for a JSON file, and the rounds behind them."""
 
@@ -255,6 +268,7 @@ class Table:
         self.rows: list[dict[str, object]] = []
         self.rounds: dict[str, object] = {}
         self.machine = machine()
+        self.taken = taken()
 
     def keep(self, comparison: Comparison) -> None:
         """Keep the raw rounds of a comparison whose numbers stand in the rows."""
@@ -319,6 +333,7 @@ class Table:
             "name": self.name,
             "rows": self.rows,
             "machine": self.machine,
+            "taken": self.taken,
             "rounds": self.rounds,
         }
         draft = path.with_suffix(".json.new")

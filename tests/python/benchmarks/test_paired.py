@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -241,7 +242,8 @@ def test_the_json_has_the_agreed_shape(tmp_path, capsys):
     assert "b over a" in printed and "holds" in printed
 
     content = json.loads((tmp_path / "new" / "folder" / "shape.json").read_text())
-    assert list(content) == ["name", "rows", "machine", "rounds"]
+    assert list(content) == ["name", "rows", "machine", "taken", "rounds"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", content["taken"]["date"])
     assert content["name"] == "shape"
     assert content["rows"][0] == {
         "what": "b over a",
