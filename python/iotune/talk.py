@@ -62,11 +62,16 @@ def document(text: str) -> None:
     print(printable(text, lines=True) if sys.stdout.isatty() else text)
 
 
-def print_json(value: Any) -> None:
-    """A result for programs, on stdout."""
+def print_json(schema: str, value: Any) -> None:
+    """A result for programs, on stdout. schema: its name in iotune/schemas, which tests hold."""
+    print(json_text(schema, value))
+
+
+def json_text(schema: str, value: Any) -> str:
+    """What `--json` prints."""
     import json
 
-    print(json.dumps(value, indent=2))
+    return json.dumps(value, indent=2)
 
 
 class _Stdout(io.FileIO):

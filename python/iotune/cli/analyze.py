@@ -101,7 +101,7 @@ def command(
         say(loss)
     failed = result.pop("failed")
     if as_json:
-        print_json(result)
+        print_json("analyze", result)
     else:
         print_analysis(result)
     traces = [one for one in result["traces"] if one["format"] == "iotune"]

@@ -159,7 +159,7 @@ def list_patterns(db: DatabaseOption = None, as_json: JsonOption = False) -> Non
     answer = opened(db, reads=True).patterns()
     patterns = answer["patterns"]
     if as_json:
-        print_json(answer)
+        print_json("db-list", answer)
     elif patterns:
         _table(patterns)
     else:
@@ -183,7 +183,7 @@ def show(
     database = opened(db, reads=True)
     answer = database.show(pattern_id(database, pattern))
     if as_json:
-        print_json(answer)
+        print_json("db-show", answer)
     else:
         _print_pattern(answer)
     next_command("iotune", "db", "query", answer["descriptor"])
@@ -228,7 +228,7 @@ def query(
     answer = opened(db, reads=True).query(descriptor, element_bytes)
     patterns = answer["patterns"]
     if as_json:
-        print_json(answer)
+        print_json("db-query", answer)
     elif patterns:
         _table(patterns)
     else:
@@ -291,7 +291,7 @@ def add(
         for platform in platforms
     ]
     if as_json:
-        print_json({"rows": rows})
+        print_json("db-add", {"rows": rows})
     else:
         say(f"stored {settings_text(wanted)} for {subject['descriptor']}, {_numbers(rows)}")
     next_command("iotune", "db", "query", subject["descriptor"])

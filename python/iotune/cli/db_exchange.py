@@ -91,7 +91,7 @@ def import_file(
     else:
         answer = _import_settings(file, text, form, pattern, data_file, db)
     if as_json:
-        print_json(answer)
+        print_json("db-import", answer)
     else:
         say(f"imported {file}: {counts_text(answer)}")
     next_command("iotune", "db", "list")
@@ -223,7 +223,7 @@ def merge(
         str(other.absolute()), {name: value for name, value in platform.items() if value}
     )
     if as_json:
-        print_json(answer)
+        print_json("db-merge", answer)
     else:
         say(f"merged {other}: {counts_text(answer)}")
     next_command("iotune", "db", "list")
@@ -244,7 +244,7 @@ def ingest(
     database = core.Database(None if db is None else str(db.absolute()))
     answer = database.ingest(None if spool is None else str(spool.absolute()))
     if as_json:
-        print_json(answer)
+        print_json("db-ingest", answer)
     else:
         say(f"ingested: {counts_text(answer)}")
         for line in [*answer["moves"], *answer["faults"]]:

@@ -35,7 +35,7 @@ def history(
     identity = pattern_id(database, pattern)
     answer = database.history(identity)
     if as_json:
-        print_json(answer)
+        print_json("db-history", answer)
     else:
         paragraph(
             f"{answer['descriptor']} {answer['op']} {answer['mode']}, {answer['ranks']} ranks"
@@ -88,7 +88,7 @@ def ledger(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
     """
     answer = opened(db, reads=True).ledger()
     if as_json:
-        print_json(answer)
+        print_json("db-ledger", answer)
     else:
         paragraph(f"saved       {answer['hours_saved']:.4g} h of I/O in {answer['files']} files: "
              f"{answer['hours_saved_by_faster']:.4g} h less "

@@ -80,11 +80,12 @@ def command(
     ]
     if as_json:
         print_json(
+            "explain",
             {
                 "trace": str(run.path),
                 "warnings": summary.warnings,
                 "files": [_as_json(file, one) for file, one in zip(files, brought)],
-            }
+            },
         )
     else:
         of_file = dict(zip(map(id, files), brought))

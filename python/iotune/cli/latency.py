@@ -163,7 +163,7 @@ def fit(
     if keep and fits:
         _keep(samples, fits, on, db)
     if as_json:
-        print_json(
+        print_json("latency-fit", 
             [
                 {"operation": kind.operation, "cache": kind.cache, "interface": kind.interface,
                  "bytes": kind.bytes, **_as_json(one)}

@@ -94,7 +94,7 @@ def command(
     near = ask.neighbours(pattern, question, surfaces)
     sure = [one for one in found if one.low > 1]
     if as_json:
-        print_json({
+        print_json("predict", {
             "pattern": pattern, "platform": platform, "patterns": model.patterns,
             "settings": [vars(one) for one in found[:top]],
             "applied": vars(sure[0]) if sure else None,

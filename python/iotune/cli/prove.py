@@ -96,7 +96,7 @@ def command(
             proofs.append(proof)
         _progress("")
     if as_json:
-        print_json(proofs)
+        print_json("prove", proofs)
     elif proofs:
         table(_COLUMNS, [
             [one["parameter"], one["value_class"],
@@ -139,7 +139,7 @@ def _print_known(db: Optional[Path], as_json: bool) -> None:
     path = db or core.default_database()
     proofs = core.Database(path, read_only=True).proofs() if path.is_file() else []
     if as_json:
-        print_json({"rows": rows, "proofs": proofs, "seeds": SEEDS})
+        print_json("prove-list", {"rows": rows, "proofs": proofs, "seeds": SEEDS})
         return
     table(
         [Column("library"), Column("versions"), *_COLUMNS],

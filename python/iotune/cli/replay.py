@@ -163,7 +163,7 @@ def command(
         with scratch_directory(parent, planned.needed_bytes) as scratch:
             result = run_plan(mpi, replayer, planned.path, planned.ranks, scratch, options)
     if as_json:
-        print_json(vars(result) | {"ranks": planned.ranks})
+        print_json("replay", vars(result) | {"ranks": planned.ranks})
     else:
         paragraph(
             f"{size_text(result.bytes)} in {seconds_text(result.seconds)} "

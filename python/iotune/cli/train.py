@@ -159,7 +159,7 @@ def command(
             database.show(pattern)  # raises where there is none
         _say_nothing(untrained, pattern, file)
         if as_json:
-            print_json([])
+            print_json("train", [])
         next_command("iotune", "db", "list")
         return
     options = Options(
@@ -230,7 +230,7 @@ def command(
         settled = [outcome.case.id for outcome in outcomes]
         waiting[:0] = [[case] for case in group if case.id not in settled]
     if as_json:
-        print_json(results)
+        print_json("train", results)
     settled_ids = {result["pattern"] for result in results}
     left = sum(case.id not in settled_ids for case in untrained)
     if left:

@@ -98,7 +98,7 @@ def print_plan(waiting: Sequence[Sequence[Case]], options: Options, as_json: boo
                 }
             )  # fmt: skip
     if as_json:
-        print_json(plans)
+        print_json("train-plan", plans)
         return
     table(_PLAN_COLUMNS, [
         [str(one["pattern"]), one["descriptor"], one["where"], str(one["replays"]),

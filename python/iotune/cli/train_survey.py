@@ -60,13 +60,17 @@ def run_survey(
         say(f"{count_text(len(surfaces), 'pattern')} in all: a model needs {FEWEST_PATTERNS}; "
             "another survey goes on")  # fmt: skip
         if as_json:
-            print_json({"patterns": len(surfaces), "runs": done.runs, "model": None})
+            print_json(
+                "train-survey", {"patterns": len(surfaces), "runs": done.runs, "model": None}
+            )
         raise typer.Exit(0)
     say(f"fitting a model to {count_text(len(surfaces), 'pattern')}")
     fitted = fit_and_store(database, done.platform)
     share, worst = fitted.score["first_over_best"], fitted.score["worst_gain"]
     if as_json:
-        print_json({"patterns": len(surfaces), "runs": done.runs, "model": fitted.score})
+        print_json(
+            "train-survey", {"patterns": len(surfaces), "runs": done.runs, "model": fitted.score}
+        )
     elif share == share:
         say(f"left out of the fit, half of the patterns that can gain get {share:.0%} of it by "
             f"the first prediction; the worst one runs at {worst:.2f} of its default")  # fmt: skip

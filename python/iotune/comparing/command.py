@@ -50,7 +50,7 @@ def command(
         Earlier(db).usual_spread,
     )
     if as_json:
-        print_json(found.as_json())
+        print_json("diff", found.as_json())
     else:
         show_difference(found, everything)
     if found.findings_new or found.findings_kept:

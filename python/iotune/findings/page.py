@@ -35,7 +35,7 @@ _HEAD = (
     "python/iotune/findings/thresholds.py, with their reasons. Nobody looks whether transfers "
     "could overlap with computing.",
     "From Python: `iotune.findings.findings_of(iotune.open_trace(path))` gives the same as "
-    "dataclasses. `--json` prints what python/iotune/findings/advise.schema.json describes.",
+    "dataclasses. `--json` prints what [json.md](json.md) describes.",
 )
 
 

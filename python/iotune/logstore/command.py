@@ -72,7 +72,7 @@ def list_files(
             folders.clear()
             found.append(path)
     if as_json:
-        print_json(found)
+        print_json("log-ls", found)
     else:
         for path in found:
             data(path)
@@ -89,6 +89,7 @@ def stat(file: _File, as_json: _Json = False) -> None:
     container = LogContainer(file)
     if as_json:
         print_json(
+            "log-stat",
             {
                 "size": container.size,
                 "made_ns": container.made_ns,
@@ -101,7 +102,7 @@ def stat(file: _File, as_json: _Json = False) -> None:
                 "whole": container.is_whole(),
                 "writers": [writer._asdict() for writer in container.writers],
                 "strangers": container.strangers,
-            }
+            },
         )
         return
     made = datetime.datetime.fromtimestamp(container.made_ns / 1e9).isoformat(" ", "seconds")

@@ -22,7 +22,7 @@ _SHOWN = 4  # files or datasets of a finding
 def show_findings(trace: Trace, found: Findings, as_json: bool, everything: bool = False) -> None:
     """Print all findings of a trace; with `everything` all evidence that was kept."""
     if as_json:
-        print_json(findings_json(trace, found))
+        print_json("advise", findings_json(trace, found))
         return
     say_losses(trace.summary.warnings)
     _print(_headline(trace, found), 0, 2)
@@ -33,7 +33,7 @@ def show_findings(trace: Trace, found: Findings, as_json: bool, everything: bool
 
 
 def findings_json(trace: Trace, found: Findings) -> dict[str, Any]:
-    """What `--json` prints: python/iotune/findings/advise.schema.json holds it."""
+    """What `--json` prints: advise.schema.json holds it."""
     run = trace.summary
     return {
         "trace": str(trace.path),

@@ -48,7 +48,7 @@ def show_patterns(
     """Do what `iotune show` does without --calls; of the last run where none is given."""
     run = chosen_trace(given)
     if as_json:
-        print_json(run.raw_summary)
+        print_json("show", run.raw_summary)
     else:
         print_run(run.summary, files, everything)
     next_command("iotune", "explain", *words_for(run, given))

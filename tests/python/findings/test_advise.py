@@ -13,11 +13,12 @@ from iotune.findings import findings_of
 from iotune.findings.page import page, section
 from iotune.findings.rules import RULES
 from iotune.findings.words import WORDS
+from iotune.schemas import schema
 from support.installed.import_logs import LOGS, imported, typed
 from support.repository import ROOT
 
 PACKAGE = ROOT / "python" / "iotune" / "findings"
-SCHEMA = json.loads((PACKAGE / "advise.schema.json").read_text())
+SCHEMA = schema("advise")
 WIDTH = 80
 HEAD = "layer,rank,call,file,offset,length,start,duration\n"
 

@@ -13,12 +13,13 @@ from iotune.comparing.patterns import distance
 from iotune.comparing.times import FASTER, SAME, SLOWER, UNKNOWN, compared
 from iotune.launch import preload
 from iotune.replay.mpi import find_mpi
+from iotune.schemas import schema
 from iotune.traces.summary import DatasetPattern
 from support.installed.import_logs import imported, typed
 from support.installed.user_home import Home
-from support.repository import KERNELS, ROOT
+from support.repository import KERNELS
 
-SCHEMA = json.loads((ROOT / "python" / "iotune" / "comparing" / "diff.schema.json").read_text())
+SCHEMA = schema("diff")
 HEAD = "layer,rank,call,file,offset,length,start,duration\n"
 needs_programs = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or not (KERNELS / "ask_datasets").exists(),

@@ -14,6 +14,7 @@ from iotune.errors import Error
 from iotune.replay.map_plan import is_map, write_map_plan
 from iotune.replay.mpi import find_mpi
 from iotune.replay.replayer import find_call_replayer
+from support.json_schemas import conforming
 
 HEAD = "writer,rank,offset,length,time_ns,physical\n"
 
@@ -153,7 +154,8 @@ def test_the_bytes_of_a_map_are_written_for_real(tmp_path, form):
     source.write_text(HEAD + "".join(rows))
     done = replay(source, "--dir", str(tmp_path), "--json", *form)
     assert done.returncode == 0, done.stderr
-    assert '"bytes": 6000' in done.stdout and '"ranks": 3' in done.stdout, done.stdout
+    said = conforming("replay", done.stdout)
+    assert (said["bytes"], said["ranks"]) == (6000, 3), said
     to = io.StringIO()
     write_map_plan(source, to, mpiio=bool(form))
     (tmp_path / "map.plan").write_text(to.getvalue())

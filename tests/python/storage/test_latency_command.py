@@ -1,6 +1,5 @@
 """iotune latency on a real MPI and a real disk: samples, a killed run's journal, fits, a page."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,6 +9,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+
+from support.json_schemas import conforming
 
 pytest.importorskip("scipy")
 pd = pytest.importorskip("pandas")
@@ -91,7 +92,10 @@ def test_the_table_goes_over_csv_without_loss(sampled, tmp_path):
 def test_fits_are_printed_for_people_and_programs(sampled):
     done = iotune("fit", "t.parquet", "--operation", "read", cwd=sampled)
     assert done.stdout.count("read") == 4 and "write" not in done.stdout
-    said = json.loads(iotune("fit", "t.parquet", "--json", "--cache", "warm", cwd=sampled).stdout)
+    said = conforming(
+        "latency-fit",
+        iotune("fit", "t.parquet", "--json", "--cache", "warm", cwd=sampled).stdout,
+    )
     assert len(said) == 4 and {one["samples"] for one in said} == {80}
     for one in said:
         assert len(one["single"]) == 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 
 from iotune.errors import Error
 from iotune.logstore import LogContainer, is_container
+from support.json_schemas import conforming
 from support.log_containers import add_writer, make_container
 
 
@@ -47,7 +47,7 @@ def test_a_container_is_read_as_its_format_says(kept: Path) -> None:
 def test_ls_finds_containers_and_nothing_else(kept: Path, tmp_path: Path) -> None:
     (tmp_path / "run" / "plain").mkdir()
     assert run("ls", tmp_path).stdout.decode().split() == [str(kept)]
-    assert json.loads(run("ls", tmp_path, "--json").stdout) == [str(kept)]
+    assert conforming("log-ls", run("ls", tmp_path, "--json").stdout) == [str(kept)]
     assert not is_container(tmp_path)
     assert run("ls", tmp_path / "no").returncode == 1
 
@@ -56,7 +56,7 @@ def test_stat_tells_size_and_writers(kept: Path) -> None:
     shown = run("stat", kept).stdout.decode()
     assert "(12 bytes)" in shown
     assert "node2.11.0" in shown
-    facts = json.loads(run("stat", kept, "--json").stdout)
+    facts = conforming("log-stat", run("stat", kept, "--json").stdout)
     assert facts["size"] == 12
     assert facts["whole"] is True
     assert facts["writers"][0]["durable_bytes"] == 7
@@ -99,7 +99,7 @@ def test_what_was_synced_and_is_lost_is_said_and_never_made_up(kept: Path, tmp_p
 
 
 def test_bytes_that_went_past_the_log_store_are_said(kept: Path) -> None:
-    assert json.loads(run("stat", kept, "--json").stdout)["strangers"] == []
+    assert conforming("log-stat", run("stat", kept, "--json").stdout)["strangers"] == []
     (kept / "handle").write_bytes(b"past")
     verified = run("verify", kept)
     assert verified.returncode == 1

@@ -23,6 +23,7 @@ from iotune.analysis import Options, analyze, parts
 from iotune.analysis.sources import Source
 from iotune.cli.analysis_text import print_analysis
 from iotune.importing import import_log
+from support.json_schemas import conforming
 from support.repository import TESTS
 
 DATA = TESTS / "data"
@@ -294,7 +295,7 @@ def test_a_directory_is_all_its_traces(tmp_path: Path) -> None:
     work.mkdir()
     trace(work / "one.iotrace", nested(1))
     trace(work / "two.iotrace", nested(2))
-    result = json.loads(typed(tmp_path, "analyze", "traces", "--json").stdout)
+    result = conforming("analyze", typed(tmp_path, "analyze", "traces", "--json").stdout)
     assert [Path(one["name"]).name for one in result["traces"]] == ["one.iotrace", "two.iotrace"]
     text = typed(tmp_path, "analyze", "traces", "--predict", "1").stdout
     assert "ranks 0-1: 5×{4×{(0,8); +100}; +1000}" in text

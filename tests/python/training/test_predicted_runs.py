@@ -1,12 +1,12 @@
 """A run whose pattern was never measured gets what a model of its platform is sure of."""
 
 import base64
-import json
 import sqlite3
 
 import pytest
 
 from support.installed.columns_program import Home, needs_mpi
+from support.json_schemas import conforming
 
 pytest.importorskip("sklearn")
 from iotune.models.gains.fit import fit  # noqa: E402
@@ -47,7 +47,11 @@ def learn(home, **changed):
 def explained(home):
     done = home.iotune("explain", "--json")
     assert done.returncode == 0, done.stderr
-    [file] = [one for one in json.loads(done.stdout)["files"] if one["path"].endswith("columns.h5")]
+    [file] = [
+        one
+        for one in conforming("explain", done.stdout)["files"]
+        if one["path"].endswith("columns.h5")
+    ]
     return file
 
 
@@ -77,7 +81,7 @@ def test_predict_says_what_a_run_would_get(home):
              "--on", str(home.folder))  # fmt: skip
     done = home.iotune(*words, "--json")
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    said = conforming("predict", done.stdout)
     assert said["applied"]["low"] > 1
     assert said["settings"][0]["gain"] >= said["settings"][-1]["gain"]
     told = home.iotune(*words).stdout

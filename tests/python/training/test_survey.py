@@ -1,6 +1,5 @@
 """Surveys: drawn patterns are measured with real ranks, and nothing that was measured is lost."""
 
-import json
 import math
 import os
 import random
@@ -9,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+
+from support.json_schemas import conforming
 
 pytest.importorskip("sklearn")
 from iotune.models.cases import Case, stored_pattern  # noqa: E402
@@ -164,7 +165,7 @@ def iotune(*words, home):
 def test_a_survey_stores_what_it_measured(tmp_path):
     done = iotune("train", "--survey", "--budget", "30runs", "--json", home=tmp_path)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    said = conforming("train-survey", done.stdout)
     assert said["runs"] >= 30 and said["patterns"] >= 1 and said["model"] is None
     database = core.Database(tmp_path / "data" / "iotune" / "patterns.db", read_only=True)
     surfaces = database.surfaces()

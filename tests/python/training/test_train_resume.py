@@ -1,6 +1,5 @@
 """A training that is stopped loses no measurement, and says what it took."""
 
-import json
 import signal
 import subprocess
 import time
@@ -10,6 +9,7 @@ from iotune.models.replays.run_journal import Kept, RunJournal
 
 from iotune import Error
 from support.installed.columns_program import Home
+from support.json_schemas import conforming
 
 
 def test_the_same_course_is_given_what_was_measured(tmp_path):
@@ -61,7 +61,7 @@ def home(tmp_path_factory):
 def test_a_dry_run_prints_the_plan_and_measures_nothing(home):
     done = home.iotune("train", "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
-    [plan] = json.loads(done.stdout)
+    [plan] = conforming("train-plan", done.stdout)
     assert plan["descriptor"] == "<2D,(*,BLOCK),(4096,32)>"
     assert plan["candidates"] and plan["replays"] > len(plan["candidates"])
     assert "nothing is untrained" not in home.iotune("train", "--dry-run").stderr

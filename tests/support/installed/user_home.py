@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from iotune.replay.mpi import find_mpi
+from iotune.schemas import names
 from support import preloaded
+from support.json_schemas import conforming
 from support.repository import KERNELS
 
 
@@ -65,7 +67,11 @@ class Home:
         return done
 
     def asked(self, *words: str) -> Any:
-        return json.loads(self.type(*words, "--json").stdout)
+        """What a command answers with --json, held against its schema."""
+        name = next(known for known in ("-".join(words[:2]), words[0]) if known in names())
+        if words[0] == "train" and "--dry-run" in words:
+            name = "train-plan"
+        return conforming(name, self.type(*words, "--json").stdout)
 
     def calls(self, *words: str) -> list[dict[str, Any]]:
         """The newest trace's calls."""
