@@ -16,6 +16,8 @@
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
 #                             can be had; what is missing the tests say
 #   tools/setup.sh zoo        the programs of tests/zoo, for `make soak`: likewise
+#   tools/setup.sh torch      PyTorch, h5py and zarr in build/companions/torch, for tests and
+#                             benchmarks of DataLoader (5 GB: its wheel brings CUDA)
 # Without an argument: packages venv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -384,9 +386,13 @@ for part in "$@"; do
         # shellcheck disable=SC2086
         parallel_hdf5 $newer || say "going on without HDF5 ${newer%% *} in parallel (output: $LOG)"
       done ;;
+    torch)
+      "$PYTHON" -m venv build/companions/torch >"$LOG" 2>&1 9>&- &&
+        build/companions/torch/bin/python -m pip install --quiet torch h5py zarr numpy \
+          >>"$LOG" 2>&1 9>&- </dev/null || say "going on without PyTorch (output: $LOG)" ;;
     fuzz) (debian_packages "${FUZZ_PACKAGES[@]}") || say "going on without ${FUZZ_PACKAGES[*]}" ;;
     browser) (debian_packages "${BROWSER_PACKAGES[@]}") || say "going on without ${BROWSER_PACKAGES[*]}" ;;
     batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, browser, fuzz, parallel-hdf5, zoo)" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, browser, fuzz, parallel-hdf5, torch, zoo)" ;;
   esac
 done

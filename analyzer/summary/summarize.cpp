@@ -24,6 +24,13 @@ double seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e9;
 }
 
+// What such a process had in stdio's buffers never reached its files.
+bool left_without_handlers(const recorder::ProcessSection& section) {
+  if (section.end.empty()) return !section.alive;
+  const auto how = section.end.find("end");
+  return how != section.end.end() && how->second == "_exit";
+}
+
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
@@ -197,7 +204,7 @@ class Summarizer {
   }
   static Member member_of(const recorder::ProcessSection& section) {
     return {recorder::unsigned_of(section.attributes, "wall_ns"),
-            section.end.empty() && !section.alive};
+            left_without_handlers(section)};
   }
 
   // Returns how many processes were taken together; 0: one was left off.

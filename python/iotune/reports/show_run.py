@@ -12,6 +12,7 @@ from pathlib import Path
 from iotune.reports.actual_io import done_text, taken_apart
 from iotune.reports.alike import Alike, folded
 from iotune.reports.losses import say_losses
+from iotune.reports.show_epochs import print_epochs
 from iotune.reports.tables import (
     Column,
     count_text,
@@ -39,6 +40,9 @@ _COLUMNS = [
     Column("seconds", number=True, spare=5),
     Column("bandwidth", number=True, spare=3, bare=True),
 ]
+# Python's tempfile asks so whether it may write to a folder, with these bytes.
+_FOLDER_TEST = re.compile(r"/[a-z0-9_]{8}$")
+_FOLDER_TEST_BYTES = len(b"blat")
 _LOCK_TEST = re.compile(r"\.locktest\.\d+$")  # Open MPI asks so whether a folder has locks
 
 
@@ -50,18 +54,26 @@ def show_patterns(
     if as_json:
         print_json("show", run.raw_summary)
     else:
-        print_run(run.summary, files, everything)
+        print_run(run.summary, files, everything, run.path)
     next_command("iotune", "explain", *words_for(run, given))
 
 
-def print_run(run: RunSummary, wanted: Sequence[str] = (), everything: bool = False) -> None:
+def print_run(
+    run: RunSummary,
+    wanted: Sequence[str] = (),
+    everything: bool = False,
+    trace: Path | None = None,
+) -> None:
     """Print the run's totals, then its files: those that are `wanted`, else those that moved data.
 
+    Where its `trace` is given its workers and epochs are told, too.
     With `everything` files of a series one by one, folders, and files of which no byte was moved.
     """
     say_losses(run.warnings)
     paragraph(_headline(run))
     paragraph(_totals(run))
+    if trace is not None and not wanted:
+        print_epochs(trace, run)
     if wanted:
         shown = [one for one in run.files if is_file(one.path, wanted)]
         if not shown:
@@ -133,9 +145,11 @@ def _moved(written: int, read: int) -> str:
 
 
 def _is_idle(file: FilePattern) -> bool:
-    """Whether there is nothing to say of it: a folder, a test of locks, a file only looked at."""
+    """Whether there is nothing to say of it: a folder, a test, a file only looked at."""
     moved_nothing = file.bytes == 0 and not file.datasets
     unasked = not file.settings and not file.sampled_out and file.prefetch is None
+    if unasked and _FOLDER_TEST.search(file.path) and not file.bytes_read:
+        moved_nothing = moved_nothing or file.bytes_written == _FOLDER_TEST_BYTES
     return unasked and (moved_nothing or _LOCK_TEST.search(file.path) is not None)
 
 

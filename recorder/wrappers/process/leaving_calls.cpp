@@ -1,5 +1,6 @@
 // Calls by which a program leaves its process, without exit handlers: exec, and _exit. Nothing of
-// them is recorded; who keeps something in memory hears of it (life_hooks.h). libc's own forms call
+// them is recorded, but that _exit was an end; who keeps something in memory hears of it
+// (life_hooks.h). libc's own forms call
 // each other inside, so that each is wrapped.
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 
 #include "core/link/real_function.h"
 #include "recorder/hooks/life_hooks.h"
+#include "recorder/wrappers/process/process_end.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 using namespace iotune;
@@ -125,12 +127,14 @@ int own_execlp(const char* file, const char* first, ...) noexcept {
 void own_exit(int status) noexcept {
   static constinit NextSymbol next;
   g_life_hooks.before_leaving();
+  end_before_leaving();
   next.find_as<void(int)>("_exit")(status);
   __builtin_unreachable();
 }
 void own_iso_exit(int status) noexcept {
   static constinit NextSymbol next;
   g_life_hooks.before_leaving();
+  end_before_leaving();
   next.find_as<void(int)>("_Exit")(status);
   __builtin_unreachable();
 }

@@ -6,6 +6,7 @@
 #include "core/abi/mpi_api.h"
 #include "core/link/at_start.h"
 #include "core/link/real_function.h"
+#include "core/os/own_stack.h"
 #include "core/os/raw_syscall.h"
 #include "core/process/configuration.h"
 #include "core/process/copied_process.h"
@@ -22,6 +23,7 @@
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/object_table.h"
+#include "recorder/wrappers/process/process_end.h"
 #include "recorder/wrappers/stdio/stdio_gaps.h"
 
 namespace iotune::recorder {
@@ -90,6 +92,20 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
 }
 
 }  // namespace
+
+// A trace is not written here: who calls _exit may be in a hurry, and the next iotune command joins
+// the buffer of this process with those of the others anyway.
+void end_before_leaving() noexcept {
+  if (g_recording == kNothing || t_thread.ours != 0 || in_vfork_child() || is_narrowed() ||
+      on_small_alternate_stack() || !buffer_exists()) {
+    return;
+  }
+  const int kept = errno;
+  const OwnCode own;
+  g_transfer_hooks.before_trace();
+  end_buffer("_exit");
+  errno = kept;
+}
 
 bool writes_own_trace() noexcept {
   return !is_forked() && world_provider() == nullptr && run_is_this_process();
