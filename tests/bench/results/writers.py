@@ -112,6 +112,21 @@ PIVOTS: dict[str, dict[str, Pivot]] = {
             "size of the page, MiB": "page, MiB",
         }),
     },
+    "peers": {
+        "calls": Pivot("calls, tracer", "(?P<case>.* pwrites .*): (?P<measure>.*)", {
+            "ns CPU": "ns CPU", "added, ns CPU": "added, ns CPU",
+            "over untraced": "over untraced", "bytes on disk": "bytes on disk",
+        }),
+        "kernels": Pivot("run, tracer", "(?P<case>.* run, .*): (?P<measure>.*)", {
+            "s CPU": "s CPU", "added, s CPU": "added, s CPU",
+            "over untraced": "over untraced", "bytes on disk": "bytes on disk",
+        }),
+        "deaths": Pivot("end", "(?P<case>.*, of [0-9]+ calls) kept: (?P<measure>.*)",
+                        {"iotune": "kept by iotune", "dftracer": "kept by dftracer"}),
+        "reports": Pivot("tool", "report of (?P<case>.*): (?P<measure>.*)", {
+            "s": "s", "over iotune": "over iotune", "page, KiB": "page, KiB",
+        }),
+    },
     "analyze": {
         "traces": Pivot("trace", "(?P<case>.*), -j [0-9]+: (?P<measure>.*)", {
             "most memory of a process, MiB": "most memory, MiB",
