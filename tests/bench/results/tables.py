@@ -36,6 +36,8 @@ class MarkdownTable:
 
     def text(self) -> str:
         """Return it in markdown, the note below."""
+        if not self.rows:
+            return "Not measured in the last run."
         lines = [_line(self.columns), _line(["---"] * len(self.columns))]
         lines += [_line(row) for row in self.rows]
         note = textwrap.fill(f"*{self.note}*", WIDTH, break_on_hyphens=False)

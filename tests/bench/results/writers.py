@@ -75,7 +75,7 @@ PIVOTS: dict[str, dict[str, Pivot]] = {
     },
     "ppis": {
         "processes": Pivot("program, processes, other I/O",
-                           "(?P<case>.*, (heavy|light)): (?P<measure>.*)", ARMS),
+                           "(?P<case>.*, (heavy|light)(, computes)?): (?P<measure>.*)", ARMS),
         "chunks": Pivot("program, processes, chunks", "(?P<case>.*chunks of.*): (?P<measure>.*)",
                         ARMS),
     },
