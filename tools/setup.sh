@@ -15,6 +15,7 @@
 #                             companions
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
 #                             can be had; what is missing the tests say
+#   tools/setup.sh peers    other tracers and reports, for `make bench NAME=peers`: likewise
 #   tools/setup.sh zoo        the programs of tests/zoo, for `make soak`: likewise
 #   tools/setup.sh torch      PyTorch, h5py and zarr in build/companions/torch, for tests and
 #                             benchmarks of DataLoader (5 GB: its wheel brings CUDA)
@@ -49,6 +50,10 @@ readonly HDF5_WHEELS=(tables==3.11.1 h5py==3.16.0 netCDF4==1.7.5.1.post1)
 readonly HDF5_CRATES=(0.9.5 0.10.1 0.10.4)
 readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bin libopenmpi-dev
   libhdf5-openmpi-dev gfortran fio rsync sqlite3 libpython3.11-testsuite libjemalloc2)
+
+# Drishti after 0.6 needs a package that is in no registry, and 0.6 a pandas before 3.
+readonly PEER_WHEELS=(dftracer==2.2.0 darshan==3.5.0)
+readonly PEER_REPORT_WHEELS=(drishti-io==0.6 'pandas<3')
 
 readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
 readonly FUZZ_PACKAGES=(clang libclang-rt-14-dev)
@@ -365,6 +370,19 @@ companions() {
   companion_wheels "$directory" || say "going on without ${HDF5_WHEELS[*]} in one process (output: $LOG)"
 }
 
+# Other tracers and reports, in an environment of their own: they bring half a gigabyte.
+peers() {
+  local place=build/peers
+  [ "$(cat "$place/installed" 2>/dev/null || true)" = "$PWD ${PEER_WHEELS[*]} ${PEER_REPORT_WHEELS[*]}" ] && return 0
+  say "fetching ${PEER_WHEELS[*]} ${PEER_REPORT_WHEELS[*]}"
+  rm -rf "$place"
+  "$PYTHON" -m venv "$place" >"$LOG" 2>&1 9>&- || return 1
+  "$place/bin/python" -m pip install --quiet --only-binary :all: "${PEER_WHEELS[@]}" >>"$LOG" 2>&1 9>&- || return 1
+  "$place/bin/python" -m pip install --quiet --only-binary :all: "${PEER_REPORT_WHEELS[@]}" >>"$LOG" 2>&1 9>&- ||
+    say "going on without Drishti (output: $LOG)"
+  printf '%s\n' "$PWD ${PEER_WHEELS[*]} ${PEER_REPORT_WHEELS[*]}" >"$place/installed"
+}
+
 mkdir -p build
 # Two set-ups in one checkout would write the same virtual environment.
 exec 9>build/.setup.lock
@@ -379,6 +397,7 @@ for part in "$@"; do
     venv) venv ;;
     package) package ;;
     companions) companions ;;
+    peers) peers || say "going on without ${PEER_WHEELS[*]} (output: $LOG)" ;;
     zoo) zoo_packages; zoo_wheels ;;
     cross) (debian_packages "${CROSS_PACKAGES[@]}") || say "going on without ${CROSS_PACKAGES[*]}" ;;
     parallel-hdf5)
@@ -393,6 +412,6 @@ for part in "$@"; do
     fuzz) (debian_packages "${FUZZ_PACKAGES[@]}") || say "going on without ${FUZZ_PACKAGES[*]}" ;;
     browser) (debian_packages "${BROWSER_PACKAGES[@]}") || say "going on without ${BROWSER_PACKAGES[*]}" ;;
     batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, browser, fuzz, parallel-hdf5, torch, zoo)" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, browser, fuzz, parallel-hdf5, peers, torch, zoo)" ;;
   esac
 done

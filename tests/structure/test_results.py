@@ -5,6 +5,7 @@ Each rule is tried on a folder that breaks it.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def data_without_a_page(folder: Path) -> list[str]:
     """Data that no page shows."""
     text = "".join(page.read_text() for page in folder.glob("*.md"))
     shown = {match["name"] for match in pages.MARKED.finditer(text)}
-    names = {path.name.removesuffix(".json.gz") for path in (folder / "data").iterdir()}
+    names = {path.name.removesuffix(".json.gz") for path in (folder / "data").glob("*/*.json.gz")}
     return sorted(names - shown)
 
 
@@ -78,7 +79,7 @@ def folder(tmp_path):
     """A folder with one page, of one run, before its table is written."""
     content = {"name": "tracer", "rows": [ROW], "machine": MACHINE, "rounds": {},
                "taken": {"date": "2026-11-28", "commit": "abc"}}  # fmt: skip
-    tables.store(tmp_path / "data" / "tracer.json.gz", content)
+    tables.store(tmp_path / "data" / "runs" / "tracer.json.gz", content)
     parts = "\n\n".join(pages.PARTS)
     marked = "<!-- results: tracer all -->\n<!-- end of results -->"
     (tmp_path / "tracer.md").write_text(f"# T\n\n{parts}\n\n{marked}\n")
@@ -100,13 +101,22 @@ def test_a_changed_figure_is_found(folder):
     assert pages.stale(folder) == [page]
 
 
-def test_what_is_transcribed_says_so(folder):
+def test_what_is_transcribed_says_so_until_a_run_is_taken_in(folder):
+    run = tables.load(folder / "data" / "runs" / "tracer.json.gz")
+    (folder / "data" / "runs" / "tracer.json.gz").unlink()
     content = {"name": "tracer", "transcribed": {"commit": "abc", "page": "x"}, "tables": {
         "all": {"columns": ["a", "b"], "rows": [["c", "1"]], "taken": "On a day."}}}  # fmt: skip
-    tables.store(folder / "data" / "tracer.json.gz", content)
+    transcribed = folder / "data" / "transcribed" / "tracer.json.gz"
+    tables.store(transcribed, content)
     pages.write(folder)
     text = (folder / "tracer.md").read_text()
     assert "| c | 1 |\n\n*Transcribed from the page of commit abc; the run's file" in text
+
+    (folder / "tracer.json").write_text(json.dumps(run))
+    pages.take(folder, folder / "tracer.json", "def", None)
+    pages.write(folder)
+    assert "build of def" in (folder / "tracer.md").read_text()
+    assert not transcribed.exists()
 
 
 @pytest.mark.parametrize(
@@ -154,5 +164,5 @@ def test_rows_stand_beside_each_other():
 
 def test_each_writer_has_data():
     """A writer whose benchmark is gone, or was renamed, is found."""
-    known = {path.name.removesuffix(".json.gz") for path in (FOLDER / "data").iterdir()}
+    known = {path.name.removesuffix(".json.gz") for path in (FOLDER / "data").glob("*/*.json.gz")}
     assert set(WRITERS) - known == set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from bench.results.tables import STANDARD, MarkdownTable
+from bench.results.tables import STANDARD, MarkdownTable, NoSuchTable
 
 
 class HasTables(Protocol):
@@ -40,6 +40,8 @@ LINES: tuple[Line, ...] = (
           "libiotune.so against an empty preload, both less bare"),
     bench("tracer", "Tracer", "tracer",
           "64-byte pread, strided, added by libiotune.so, ns CPU"),
+    bench("peers", "Peers", "peers", "4 x 50000 pwrites of 64 bytes, strided, iotune", "calls",
+          "added, ns CPU", "4 processes, strided pwrites: iotune adds to a call, ns CPU"),
     bench("finish", "End of a run", "finish",
           "100000 calls, regular: end beyond the trace's bytes, ms"),
     bench("scale", "Scale", "scale", "grid, 100000 ranks: rank 0 merges, s"),
@@ -64,7 +66,7 @@ LINES: tuple[Line, ...] = (
           "programs", "pattern: time in reads", "h5py by planes: time in reads against none"),
     bench("ppis", "PPIS", "ppis", "hill-encrypt, 8 processes, heavy", "processes", "ours",
           "hill-encrypt, 8 processes, heavy I/O beside: speed-up over normal"),
-    Line("fuse-prefetch", "Prefetch as a file system", "iotune fuse --prefetch", "fuse_prefetch",
+    Line("prefetch", "Prefetch as a file system", "iotune fuse --prefetch", "fuse_prefetch",
          "pattern", column="hits of 200 reads", says="strided reads there in time, of 200"),
     Line("demo", "The loop", "make demo", "demo",
          "cyclic-io, collective, 1,000,000 × 8 bytes a rank", column="paired",
@@ -84,8 +86,8 @@ LINES: tuple[Line, ...] = (
     Line("torture", "Safety: torture", "make soak", "torture",
          "hung, ended otherwise, or with other contents", column="count",
          says="of 1,000 drawn programs: hung, ended otherwise, or with other contents"),
-    Line("yield-shim", "The yield shim", "ctest --test-dir build/dev -R mpi.yield -V", "yield_shim",
-         "with it", column="time", says="barrier of 4 ranks on 2 cores"),
+    Line("tuning", "More ranks than cores", "ctest --test-dir build/dev -R mpi.yield -V",
+         "yield_shim", "with it", column="time", says="barrier of 4 ranks on 2 cores"),
 )  # fmt: skip
 
 
@@ -94,7 +96,10 @@ def front_table(results: HasTables) -> MarkdownTable:
     made = MarkdownTable(("page", "one row of it", "value", "command"))
     for line in LINES:
         table = results.table(line.name, line.table)
-        value = table.cell(line.row, line.column)
+        try:
+            value = table.cell(line.row, line.column)
+        except NoSuchTable as problem:
+            raise NoSuchTable(f"front.py, {line.page}: {problem}") from None
         if list(table.columns) == list(STANDARD):
             value += _in_brackets(table.cell(line.row, STANDARD[2]))
             goal = table.cell(line.row, STANDARD[3])

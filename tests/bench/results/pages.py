@@ -4,7 +4,7 @@
   pages.py take NAME…      take build/bench/NAME.json in as the last full run, then write
 
 A table stands between two comments in a page, `<!-- results: NAME TABLE -->` and
-`<!-- end of results -->`. NAME is a file of docs/results/data, TABLE one of the tables that are
+`<!-- end of results -->`. NAME is a file below docs/results/data, TABLE one of the tables that are
 made of it: `all` where the benchmark has no writer of its own.
 """
 
@@ -32,6 +32,15 @@ MARKED = re.compile(
 PARTS = ("## What it asks", "## Results", "## Command", "## What this does not show")
 
 
+def data_file(folder: Path, name: str) -> Path:
+    """Return where the data of a benchmark lie: those of a run before what is transcribed."""
+    for kind in ("runs", "transcribed"):
+        path = folder / "data" / kind / f"{name}.json.gz"
+        if path.is_file():
+            return path
+    raise tables.NoSuchTable(f"there is no {folder / 'data'}/*/{name}.json.gz")
+
+
 class Results:
     """The data of all runs; each file is read once."""
 
@@ -40,10 +49,7 @@ class Results:
         self.of = functools.lru_cache(maxsize=None)(self._read)
 
     def _read(self, name: str) -> dict[str, MarkdownTable]:
-        path = self.folder / "data" / f"{name}.json.gz"
-        if not path.is_file():
-            raise tables.NoSuchTable(f"{path} is not there")
-        content = tables.load(path)
+        content = tables.load(data_file(self.folder, name))
         if "transcribed" in content:
             return tables.transcribed(content)
         note = tables.provenance(content)
@@ -98,7 +104,9 @@ def take(folder: Path, path: Path, commit: str | None, note: str | None) -> None
     if note:
         taken["note"] = note
     content["taken"] = taken
-    tables.store(folder / "data" / f"{content['name']}.json.gz", content)
+    name = f"{content['name']}.json.gz"
+    tables.store(folder / "data" / "runs" / name, content)
+    (folder / "data" / "transcribed" / name).unlink(missing_ok=True)
 
 
 def main() -> int:

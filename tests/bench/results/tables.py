@@ -2,7 +2,8 @@
 
 There are two kinds of file. A run is what `paired.Table.write` wrote: rows with a value, an
 interval and a goal, the machine, and the rounds. What is transcribed holds cells as a page had
-them, of a run whose file was not kept; every table made of it says so.
+them, of a run whose file was not kept, or as a source has them that its label names. Every table
+that is made of it says so.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class MarkdownTable:
 
     def text(self) -> str:
         """Return it in markdown, the note below."""
+        if not self.rows:
+            return "Not measured in the last run."
         lines = [_line(self.columns), _line(["---"] * len(self.columns))]
         lines += [_line(row) for row in self.rows]
         note = textwrap.fill(f"*{self.note}*", WIDTH, break_on_hyphens=False)
@@ -116,7 +119,9 @@ def provenance(content: dict[str, Any]) -> str:
 def transcribed(content: dict[str, Any]) -> dict[str, MarkdownTable]:
     """Return the tables that a page had, each labelled."""
     source = content["transcribed"]
-    label = f"Transcribed from the page of commit {source['commit']}; the run's file was not kept"
+    label = source.get("label") or (
+        f"Transcribed from the page of commit {source['commit']}; the run's file was not kept"
+    )
     made = {}
     for name, table in content["tables"].items():
         taken = table.get("taken")

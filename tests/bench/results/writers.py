@@ -75,7 +75,7 @@ PIVOTS: dict[str, dict[str, Pivot]] = {
     },
     "ppis": {
         "processes": Pivot("program, processes, other I/O",
-                           "(?P<case>.*, (heavy|light)): (?P<measure>.*)", ARMS),
+                           "(?P<case>.*, (heavy|light)(, computes)?): (?P<measure>.*)", ARMS),
         "chunks": Pivot("program, processes, chunks", "(?P<case>.*chunks of.*): (?P<measure>.*)",
                         ARMS),
     },
@@ -110,6 +110,21 @@ PIVOTS: dict[str, dict[str, Pivot]] = {
         "peers": Pivot("log", "(?P<case>PyDarshan.*\\)), (?P<measure>.*)", {
             "s, one run": "summary, s", "s of computing": "computing, s",
             "size of the page, MiB": "page, MiB",
+        }),
+    },
+    "peers": {
+        "calls": Pivot("calls, tracer", "(?P<case>.* pwrites .*): (?P<measure>.*)", {
+            "ns CPU": "ns CPU", "added, ns CPU": "added, ns CPU",
+            "over untraced": "over untraced", "bytes on disk": "bytes on disk",
+        }),
+        "kernels": Pivot("run, tracer", "(?P<case>.* run, .*): (?P<measure>.*)", {
+            "s CPU": "s CPU", "added, s CPU": "added, s CPU",
+            "over untraced": "over untraced", "bytes on disk": "bytes on disk",
+        }),
+        "deaths": Pivot("end", "(?P<case>.*, of [0-9]+ calls) kept: (?P<measure>.*)",
+                        {"iotune": "kept by iotune", "dftracer": "kept by dftracer"}),
+        "reports": Pivot("tool", "report of (?P<case>.*): (?P<measure>.*)", {
+            "s": "s", "over iotune": "over iotune", "page, KiB": "page, KiB",
         }),
     },
     "analyze": {
