@@ -1,0 +1,268 @@
+"""Sessions that pages of docs/ show, played and compared with what the page says.
+
+A page marks what is to be played by comments before fenced blocks:
+
+    <!-- file NAME -->          the block is written to a file of that name
+    <!-- session -->            the block's `$ ` lines are run in turn, what follows each is its output
+    <!-- session soak -->       … only in `make soak`
+    <!-- session needs CMD -->  … where the shell command CMD succeeds; both words may be there
+
+All blocks of a page are played in one scratch folder, which the page calls /home/ann, in a terminal
+of 90 columns. Numbers and their units may differ, and the width of columns. A line `…` stands for
+any lines, and where a line ends in `…` its end may be any.
+
+    python3 tests/run.py tests/support/transcripts.py [--write] docs/tutorial.md…
+
+prints what differs; with --write the page gets the output of this run, but where it leaves lines
+out and still is right.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fcntl import ioctl
+from pathlib import Path
+
+from support.repository import IOTUNE, KERNELS, ROOT
+
+HOME = "/home/ann"
+COLUMNS = 90
+MARKED = re.compile(
+    r"^<!-- (?P<kind>file|session)(?P<words> [^\n]*?)? -->\n\n?(?P<fence>```)\w*\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+# From the most particular to the plain number; each becomes one letter.
+NUMBER = r"\d[\d.,]*(?:e[+-]?\d+)?"
+UNIT = r"(?:ns|µs|ms|s|min|h|B|KiB|MiB|GiB|TiB)(?:/s)?"
+MASKED = (
+    (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b"), "N"),
+    (re.compile(rf"{NUMBER}(?: ?{UNIT}(?![\w]))?"), "N"),
+    (re.compile(r"\s+"), " "),
+)
+# Text, an end of line, or a sequence that moves the cursor, erases, or colours.
+SHOWN = re.compile(r"(?P<text>[^\x1b\r\n]+)|(?P<end>\r*\n)|(?P<back>\r)|\x1b\[(?P<escape>[0-9;?]*[A-Za-z])")
+SECONDS = 120
+
+
+@dataclass
+class Command:
+    """One command of a session, and the lines that the page shows below it."""
+
+    text: str
+    shown: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Block:
+    """A marked block: a file to be written, or a session."""
+
+    kind: str
+    words: str
+    body: str
+    span: tuple[int, int]  # of the body in the page
+
+    @property
+    def soak(self) -> bool:
+        return self.words.split()[:1] == ["soak"]
+
+    @property
+    def needs(self) -> str:
+        """The shell command that must succeed; empty where there is none."""
+        return self.words.partition("needs ")[2]
+
+    def commands(self) -> list[Command]:
+        """ValueError where the block begins with no command."""
+        found: list[Command] = []
+        for line in self.body.splitlines():
+            if line.startswith("$ "):
+                found.append(Command(line[2:]))
+            elif line.startswith("> ") and found and not found[-1].shown:
+                found[-1].text += "\n" + line[2:]
+            elif found:
+                found[-1].shown.append(line)
+            else:
+                raise ValueError(f"no command before the line: {line}")
+        return found
+
+
+def blocks(page: str) -> list[Block]:
+    """The marked blocks of a page, in its order. ValueError for a mark without a block."""
+    found = [
+        Block(one["kind"], (one["words"] or "").strip(), one["body"], one.span("body"))
+        for one in MARKED.finditer(page)
+    ]
+    if len(found) != len(re.findall(r"^<!-- (?:file|session)\b", page, re.MULTILINE)):
+        raise ValueError("a mark without a fenced block behind it")
+    return found
+
+
+def masked(line: str) -> str:
+    for pattern, letter in MASKED:
+        line = pattern.sub(letter, line)
+    return line.strip()
+
+
+def matches(shown: list[str], got: list[str]) -> bool:
+    """Whether a page's lines stand for the lines that a command printed."""
+    if not shown:
+        return not any(line.strip() for line in got)
+    if shown[0].strip() == "…":
+        return any(matches(shown[1:], got[at:]) for at in range(len(got) + 1))
+    if not got:
+        return not any(line.strip() for line in shown)
+    if shown[0].endswith("…"):
+        same = masked(got[0]).startswith(masked(shown[0][:-1]))
+    else:
+        same = masked(shown[0]) == masked(got[0])
+    return same and matches(shown[1:], got[1:])
+
+
+def environment(home: Path) -> dict[str, str]:
+    """A newcomer's: no settings of iotune, and the command on PATH."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("IOTUNE_", "XDG_", "LD_PRELOAD", "PYTHON"))
+    }
+    path = f"{IOTUNE.parent}:{KERNELS}:{kept.get('PATH', '')}"
+    # Neither what other runs of this user left nor what this one leaves meets the other.
+    buffers = f"/dev/shm/iotune-docs-{os.getpid()}"
+    return {
+        **kept,
+        **{"HOME": str(home), "PATH": path, "TERM": "xterm", "IOTUNE_BUFFER_DIR": buffers},
+        **{"COLUMNS": str(COLUMNS), "LC_ALL": "C.UTF-8"},
+    }
+
+
+def seen(said: str) -> list[str]:
+    """What a terminal of any width still shows at the end: a progress bar erases itself."""
+    lines, row, column = [""], 0, 0
+    for one in SHOWN.finditer(said):
+        if text := one["text"]:
+            line = lines[row].ljust(column)
+            lines[row] = line[:column] + text + line[column + len(text) :]
+            column += len(text)
+        elif one["end"]:
+            row, column = row + 1, 0
+            lines += [""] * (row == len(lines))
+        elif one["back"]:
+            column = 0
+        elif one["escape"].endswith("A"):
+            row = max(0, row - int(one["escape"][:-1] or 1))
+        elif one["escape"] == "2K":
+            lines[row] = ""
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return [line.rstrip() for line in lines]
+
+
+def run(command: str, home: Path) -> list[str]:
+    """Run a command in a terminal, and return the lines that it showed there."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
+    process = subprocess.Popen(
+        ["bash", "-c", command],
+        cwd=home,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    said = b""
+    try:
+        while select.select([ours], [], [], SECONDS)[0]:
+            # A terminal that nobody holds open any more fails to be read.
+            try:
+                part = os.read(ours, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            said += part
+        else:
+            process.kill()
+            said += f"\nno output for {SECONDS} s\n".encode()
+    finally:
+        process.wait()
+        os.close(ours)
+    lines = seen(said.decode(errors="replace"))
+    return [line.replace(str(home), HOME) for line in lines]
+
+
+def missing(block: Block, home: Path) -> bool:
+    """Whether this machine lacks what the session needs."""
+    return bool(block.needs) and (
+        subprocess.run(
+            ["bash", "-c", block.needs], env=environment(home), capture_output=True
+        ).returncode
+        != 0
+    )
+
+
+def play(page: str, home: Path, soak: bool = False) -> Iterator[tuple[Block, Command, list[str]]]:
+    """Play a page in an empty folder; yield each command with the lines that it printed.
+
+    A session that cannot be played here is said to be NOT VERIFIED and left out.
+    """
+    for block in blocks(page):
+        if block.kind == "file":
+            (home / block.words).write_text(block.body)
+        elif block.soak and not soak:
+            continue
+        elif missing(block, home):
+            print(f"NOT VERIFIED: a session of the docs: there is no: {block.needs}")
+        else:
+            for command in block.commands():
+                yield block, command, run(command.text, home)
+
+
+def differences(page: str, home: Path, soak: bool = False) -> list[str]:
+    """What a page shows differently from what happens, in words."""
+    wrong = []
+    for _, command, got in play(page, home, soak):
+        if not matches(command.shown, got):
+            shown, said = "\n".join(command.shown), "\n".join(got)
+            wrong.append(f"$ {command.text}\nthe page shows:\n{shown}\nprinted:\n{said}\n")
+    return wrong
+
+
+def rewritten(page: str, home: Path) -> str:
+    """The page with the outputs of a run that are not what it shows."""
+    bodies: dict[tuple[int, int], str] = {}
+    for block, command, got in play(page, home, soak=True):
+        shortened = any(line.endswith("…") for line in command.shown)
+        lines = command.shown if shortened and matches(command.shown, got) else got
+        text = "$ " + command.text.replace("\n", "\n> ")
+        bodies[block.span] = bodies.get(block.span, "") + "\n".join([text, *lines]) + "\n"
+    for (start, end), body in sorted(bodies.items(), reverse=True):
+        page = page[:start] + body + page[end:]
+    return page
+
+
+def main(words: list[str]) -> int:
+    status = 0
+    for name in (word for word in words if word != "--write"):
+        page = ROOT / name
+        with tempfile.TemporaryDirectory() as folder:
+            if "--write" in words:
+                page.write_text(rewritten(page.read_text(), Path(folder)))
+            elif wrong := differences(page.read_text(), Path(folder), soak=True):
+                print(f"{name}:", *wrong, sep="\n")
+                status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
