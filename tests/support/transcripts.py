@@ -141,6 +141,9 @@ def environment(home: Path) -> dict[str, str]:
         **kept,
         **{"HOME": str(home), "PATH": path, "TERM": "xterm", "IOTUNE_BUFFER_DIR": buffers},
         **{"COLUMNS": str(COLUMNS), "LC_ALL": "C.UTF-8"},
+        # Open MPI as on a user's machine with enough cores.
+        **{"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+        **{"OMPI_MCA_rmaps_base_oversubscribe": "1"},
     }
 
 
