@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.repository import ROOT
-from support.transcripts import blocks, differences, masked, matches, rewritten, seen
+from support.transcripts import blocks, differences, masked, matches, rewritten
 
 PAGES = sorted(
     str(page.relative_to(ROOT))
@@ -116,9 +116,3 @@ def test_lines_may_be_left_out():
     assert matches(["a…"], ["abc"])
     assert not matches(["a", "…", "e"], ["a", "b", "c", "d"])
     assert not matches(["a"], ["abc"])
-
-
-def test_a_progress_bar_is_not_seen():
-    assert seen("a\r\n50 %\r100 %\r\n") == ["a", "100 %"]
-    assert seen("1\r\n2\r\x1b[2K\x1b[1A\x1b[2Kdone\r\n") == ["done"]
-    assert seen("\x1b[1mbold\x1b[0m") == ["bold"]
