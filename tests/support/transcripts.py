@@ -120,7 +120,7 @@ def environment(home: Path) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("IOTUNE_", "XDG_", "LD_PRELOAD", "PYTHON"))
+        if not name.startswith(("IOTUNE_", "XDG_", "LD_", "PYTHON"))
     }
     path = f"{IOTUNE.parent}:{KERNELS}:{kept.get('PATH', '')}"
     # Neither what other runs of this user left nor what this one leaves meets the other.
