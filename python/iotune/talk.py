@@ -41,6 +41,10 @@ def say(text: str) -> None:
     """Talk: one line on stderr. Where that is closed or full there is nobody to be told."""
     if sys.stderr is None:
         return
+    if sys.stdout is not None:
+        # In a log of both, what was printed before stands before. A failure is told at the end.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError):
         print(f"iotune: {printable(text, lines=True)}", file=sys.stderr, flush=True)
 

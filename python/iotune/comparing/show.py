@@ -90,7 +90,7 @@ def _print_files(files: tuple[FileChange, ...], everything: bool) -> None:
         if one.changes:
             _say("  moved", [_change(each) for each in one.changes])
         if one.settings:
-            _say("  settings", [_change(each) for each in one.settings])
+            _say("  set", [_change(each) for each in one.settings])
     if same and not everything:
         data()
         paragraph(f"as before: {count_text(len(same), 'file')} (--all shows them)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import iotune
 from iotune.launch.preload import preload_path
@@ -16,7 +17,9 @@ def print_path(include: bool = False) -> None:
         return
     path = preload_path()
     data(path)
-    next_command(
-        *("iotune", "run", "--", "mpirun", "-n", "4", "./program"),
-        why="sets the preload and names the trace",
-    )
+    # In `LD_PRELOAD=$(iotune lib) …` the next command stands behind it already.
+    if sys.stdout.isatty():
+        next_command(
+            *("iotune", "run", "--", "mpirun", "-n", "4", "./program"),
+            why="sets the preload and names the trace",
+        )
