@@ -14,7 +14,7 @@ from iotune.errors import Error
 from iotune.replay.map_plan import is_map, write_map_plan
 from iotune.replay.mpi import find_mpi
 from iotune.replay.replayer import find_call_replayer
-from support.json_schemas import conforming
+from support.installed.json_schemas import conforming
 
 HEAD = "writer,rank,offset,length,time_ns,physical\n"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.json_schemas import conforming
+from support.installed.json_schemas import conforming
 
 pytest.importorskip("scipy")
 pd = pytest.importorskip("pandas")

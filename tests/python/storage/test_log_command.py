@@ -11,7 +11,7 @@ import pytest
 
 from iotune.errors import Error
 from iotune.logstore import LogContainer, is_container
-from support.json_schemas import conforming
+from support.installed.json_schemas import conforming
 from support.log_containers import add_writer, make_container
 
 

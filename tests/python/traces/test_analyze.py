@@ -23,7 +23,7 @@ from iotune.analysis import Options, analyze, parts
 from iotune.analysis.sources import Source
 from iotune.cli.analysis_text import print_analysis
 from iotune.importing import import_log
-from support.json_schemas import conforming
+from support.installed.json_schemas import conforming
 from support.repository import TESTS
 
 DATA = TESTS / "data"

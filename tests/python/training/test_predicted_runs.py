@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from support.installed.columns_program import Home, needs_mpi
-from support.json_schemas import conforming
+from support.installed.json_schemas import conforming
 
 pytest.importorskip("sklearn")
 from iotune.models.gains.fit import fit  # noqa: E402

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from support.json_schemas import conforming
+from support.installed.json_schemas import conforming
 
 pytest.importorskip("sklearn")
 from iotune.models.cases import Case, stored_pattern  # noqa: E402

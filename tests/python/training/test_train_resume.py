@@ -9,7 +9,7 @@ from iotune.models.replays.run_journal import Kept, RunJournal
 
 from iotune import Error
 from support.installed.columns_program import Home
-from support.json_schemas import conforming
+from support.installed.json_schemas import conforming
 
 
 def test_the_same_course_is_given_what_was_measured(tmp_path):

@@ -12,7 +12,7 @@ from typing import Any
 from iotune.replay.mpi import find_mpi
 from iotune.schemas import names
 from support import preloaded
-from support.json_schemas import conforming
+from support.installed.json_schemas import conforming
 from support.repository import KERNELS
 
 
