@@ -333,8 +333,8 @@ bool compaction_may_be_worth_it(int directory, const OwnFiles& own) noexcept {
     const auto names = list_container(directory, ReadLimits{}.writers);
     if (!names) return false;
     CompactionGain most;
-    most.single_indexes = std::ranges::count_if(
-        names->writers, [](const auto& one) { return one.second.index; });
+    most.single_indexes =
+        std::ranges::count_if(names->writers, [](const auto& one) { return one.second.index; });
     if (compaction_is_worth_it(most)) return true;
     for (const auto& [name, files] : names->writers) {
       if (name == own.writer) {

@@ -29,8 +29,7 @@ bool has_mode(int fd, mode_t mode) {
 
 // No descriptor: errno says why.
 Descriptor made_file(int directory, const char* name, int flags, mode_t mode) {
-  Descriptor file(
-      openat(directory, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  Descriptor file(openat(directory, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   return !file || has_mode(file.get(), mode) ? std::move(file) : Descriptor();
 }
 

@@ -18,8 +18,8 @@ namespace iotune::logstore {
 int make_container(const std::string& path, const Description& description, mode_t mode,
                    bool durable) noexcept;
 
-// The same, not durable, for who goes on to open it: the container as find_container() finds it, and
-// in `handle` a descriptor of its handle, opened with `handle_flags`, the lowest that is free.
+// The same, not durable, for who goes on to open it: the container as find_container() finds it,
+// and in `handle` a descriptor of its handle, opened with `handle_flags`, the lowest that is free.
 int make_container(const std::string& path, const Description& description, mode_t mode,
                    int handle_flags, FoundContainer& made, Descriptor& handle) noexcept;
 

@@ -45,8 +45,7 @@ class LoggedFile {
   // The same, opened by who made it. `handle`: a descriptor of the handle, opened with
   // `handle_flags`.
   static int make(const std::string& path, mode_t mode, const StoreOptions& options,
-                  int handle_flags, Descriptor& handle,
-                  std::shared_ptr<LoggedFile>& file) noexcept;
+                  int handle_flags, Descriptor& handle, std::shared_ptr<LoggedFile>& file) noexcept;
   // The same container opened twice is one LoggedFile with one writer, for as long as somebody
   // holds it, and a while beyond: programs that open, append and close again and again would
   // leave a writer each time. -ENOENT, -ENOTDIR, -EISDIR (no container), -ENOTSUP (a newer

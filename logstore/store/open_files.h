@@ -47,7 +47,8 @@ class OpenFiles {
 
   static bool key_at(const std::string& path, Key& key);
   // With the lock held.
-  void enter(std::shared_ptr<StoredFile> opened, std::vector<std::shared_ptr<StoredFile>>& forgotten);
+  void enter(std::shared_ptr<StoredFile> opened,
+             std::vector<std::shared_ptr<StoredFile>>& forgotten);
   std::shared_ptr<LoggedFile> held(Entry& entry);
   std::shared_ptr<LoggedFile> hold(Entry& entry);
   void released(const std::shared_ptr<StoredFile>& file) noexcept;

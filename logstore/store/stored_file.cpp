@@ -231,9 +231,8 @@ void StoredFile::leave_to_compaction(bool ends) {
   if (!options_.compacts_on_close || !is_due || flock(fd, LOCK_EX | LOCK_NB) != 0) return;
   index_bytes_looked_at_ = told;
   const OwnFiles own{writer_->name(), told, writer_->core().log_bytes()};
-  const int failed = compaction_may_be_worth_it(directory_.get(), own)
-                         ? compact_on_close(current_path())
-                         : 0;
+  const int failed =
+      compaction_may_be_worth_it(directory_.get(), own) ? compact_on_close(current_path()) : 0;
   if (failed != 0 && failed != -ENOENT) {
     say(std::string("was not compacted: ") + std::strerror(-failed));
   }

@@ -124,7 +124,7 @@ class StoredFile final : public LoggedFile {
   std::int64_t index_bytes_looked_at_ = 0;  // of it, when a compaction was thought of last
   unsigned next_number_ = 0;
   bool is_locked_ = false;  // shared, with others who write
-  bool is_new_ = false;  // this process made the container, and no writer yet
+  bool is_new_ = false;     // this process made the container, and no writer yet
   bool names_are_synced_ = false;
   bool is_dirty_ = false;  // something was written that no flush has told of
   std::int64_t flushed_ns_ = 0;
