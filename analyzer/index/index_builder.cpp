@@ -36,6 +36,13 @@ std::vector<std::int64_t> latest_of(const std::vector<Nest>& nests, const SlotTa
   return latest;
 }
 
+// Modulo 2^64.
+std::uint64_t bytes_of(const std::vector<Segment>& segments) {
+  std::uint64_t bytes = 0;
+  for (const Segment& one : segments) bytes += static_cast<std::uint64_t>(one.length);
+  return bytes;
+}
+
 // Segments and nests that have bytes in common.
 void mark_contested(std::vector<Segment>& segments, NestLookup& finder) {
   std::int64_t from = INT64_MAX;  // of what meets too many accesses to look at each
@@ -272,6 +279,19 @@ void IndexBuilder::begin_at(std::uint32_t stream, StreamEnd end) {
   known.physical = std::clamp(end.physical, known.physical, kMostBytes);
 }
 
+std::optional<Error> IndexBuilder::set_times(std::uint32_t stream, std::vector<TimeKnot> knots) {
+  if (auto wrong = check_stream(stream)) return wrong;
+  if (const auto wrong = tidy_knots(knots)) return problem(stream, *wrong);
+  for (const TimeKnot& knot : knots) {
+    if (knot.position < 0 || knot.position > kMostBytes) {
+      return problem(stream, "a time of no access");
+    }
+    clock_ = std::max(clock_, knot.time);
+  }
+  streams_[stream].knots = std::move(knots);
+  return std::nullopt;
+}
+
 Result<OffsetIndex> IndexBuilder::build() const {
   OffsetIndex index;
   std::map<std::uint32_t, std::vector<TimeKnot>> knots;
@@ -295,6 +315,8 @@ Result<OffsetIndex> IndexBuilder::build() const {
   SlotTable slots = slots_;
   index.segments_ = segments_;
   resolve_overlaps(index.segments_, index.times_);
+  // What is cut has fewer bytes.
+  index.overlapped_ = bytes_of(index.segments_) != bytes_of(segments_);
   fold_segments(index.segments_, kLeastRun, slots, nests);
   fold_nests(nests, slots);
   slots.compact(nests);

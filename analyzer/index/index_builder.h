@@ -73,6 +73,10 @@ class IndexBuilder {
   // writes the index of each flush by itself. Never further back.
   void begin_at(std::uint32_t stream, StreamEnd end);
 
+  // The times of a stream, in place of those that it has: for one who looks first whether times
+  // decide anything (OffsetIndex::times_decide).
+  [[nodiscard]] std::optional<Error> set_times(std::uint32_t stream, std::vector<TimeKnot> knots);
+
   // O(n log n) of what was added. The builder may go on.
   Result<OffsetIndex> build() const;
 

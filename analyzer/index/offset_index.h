@@ -85,6 +85,9 @@ class OffsetIndex {
   std::size_t segments() const { return segments_.size(); }
   // Whether accesses may overlap, so that times decide.
   bool contested() const { return contested_; }
+  // Whether times decided anything: between accesses that may overlap, or between single ones of
+  // which only the later one was kept.
+  bool times_decide() const { return contested_ || overlapped_; }
   // Forgets the times of an index that is not contested. False, and nothing forgotten, of others.
   // A sealed index answers as before; what is joined with it later counts as later.
   bool seal();
@@ -119,6 +122,7 @@ class OffsetIndex {
   PackedArray end_physicals_;
   std::int64_t end_ = 0;
   bool contested_ = false;
+  bool overlapped_ = false;
 };
 
 }  // namespace iotune::analyzer

@@ -23,21 +23,6 @@ constexpr std::int64_t kMostCopiedAtClose = std::int64_t{1} << 30U;
 // Beside the bytes of a new log.
 constexpr std::int64_t kOtherRoom = std::int64_t{1} << 20U;
 
-// By the sizes of files alone: a close should cost little where there is nothing to win.
-bool may_be_worth_it(int directory) {
-  const auto names = list_container(directory, ReadLimits{}.writers);
-  if (!names) return false;
-  CompactionGain most;
-  for (const auto& [name, files] : names->writers) {
-    if (files.index) {
-      ++most.single_indexes;
-      most.index_bytes += size_of_file(directory, (name + kIndexEnding).c_str());
-    }
-    if (files.log) most.log_bytes += size_of_file(directory, (name + kLogEnding).c_str());
-  }
-  return compaction_is_worth_it(most);
-}
-
 std::int64_t sum_of(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
@@ -342,12 +327,33 @@ bool compaction_is_worth_it(const CompactionGain& gain) {
          (dead > gain.most_live_bytes && dead >= kWorthLogBytes);
 }
 
+// By the number of files, then by their sizes.
+bool compaction_may_be_worth_it(int directory, const OwnFiles& own) noexcept {
+  try {
+    const auto names = list_container(directory, ReadLimits{}.writers);
+    if (!names) return false;
+    CompactionGain most;
+    most.single_indexes =
+        std::ranges::count_if(names->writers, [](const auto& one) { return one.second.index; });
+    if (compaction_is_worth_it(most)) return true;
+    for (const auto& [name, files] : names->writers) {
+      if (name == own.writer) {
+        most.index_bytes += own.index_bytes;
+        most.log_bytes += own.log_bytes;
+        continue;
+      }
+      if (files.index) most.index_bytes += size_of_file(directory, (name + kIndexEnding).c_str());
+      if (files.log) most.log_bytes += size_of_file(directory, (name + kLogEnding).c_str());
+    }
+    return compaction_is_worth_it(most);
+  } catch (...) {
+    return false;
+  }
+}
+
 int compact_on_close(const std::string& path) noexcept {
   try {
     {
-      const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-      if (directory.get() < 0) return -errno;
-      if (!may_be_worth_it(directory.get())) return 0;
       const auto container = Container::open(path);
       if (!container) return -(errno != 0 ? errno : EIO);
       // What is lost was said when it was read.

@@ -53,6 +53,16 @@ CompactionGain compaction_gain(const Container& container);
 // at least a mebibyte, is not needed.
 bool compaction_is_worth_it(const CompactionGain& gain);
 
+// The files of a writer as it knows them by itself.
+struct OwnFiles {
+  std::string writer;  // its name; empty: there is none
+  std::int64_t index_bytes = 0;
+  std::int64_t log_bytes = 0;
+};
+// By one look at the directory, and at sizes where there are few files: a close should cost little
+// where there is nothing to win.
+bool compaction_may_be_worth_it(int directory, const OwnFiles& own) noexcept;
+
 // For who closed the file as the last one, and holds the exclusive lock on `container`: compacts
 // where that is worth it and nothing is lost, and copies no more than a gibibyte. Waits for the
 // storage only where something of the file was synced before. 0 or -errno.

@@ -39,32 +39,46 @@ bool wants_directory(const char* path) noexcept {
   return path[0] != '\0' && path[std::strlen(path) - 1] == '/';
 }
 
+// One look is enough where it lies in none.
 bool is_in_container(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  return slash != std::string::npos && slash > 0 &&
-         is_container(AT_FDCWD, path.substr(0, slash).c_str());
+  if (slash == std::string::npos || slash == 0) return false;
+  const std::string parent = path.substr(0, slash);
+  struct stat there {};
+  return lstat((parent + "/" + kDescriptionName).c_str(), &there) == 0 &&
+         is_container(AT_FDCWD, parent.c_str());
 }
 
 namespace {
 
-int own_unlinkat(int at, const char* path, int flags) noexcept {
+// Files are removed by libc as ever: only what turns out to be a directory is looked at.
+template <typename Call>
+int unlinked(int at, const char* path, Call call) noexcept {
   return guarded(
       [&]() -> std::optional<int> {
+        if (!path_below(at, path)) return std::nullopt;
+        const int removed = result_of(call());
+        if (removed != -EISDIR && removed != -EPERM) return removed;
         const auto container = container_at(at, path, false);
-        if (!container) return std::nullopt;
-        return (flags & AT_REMOVEDIR) != 0 ? -ENOTDIR : remove_container(*container);
+        return container ? remove_container(*container) : removed;
+      },
+      call);
+}
+int own_unlinkat(int at, const char* path, int flags) noexcept {
+  if ((flags & AT_REMOVEDIR) == 0) {
+    return unlinked(at, path, [&] { return real.unlinkat(at, path, flags); });
+  }
+  return guarded(
+      [&]() -> std::optional<int> {
+        if (!container_at(at, path, false)) return std::nullopt;
+        return -ENOTDIR;
       },
       [&] { return real.unlinkat(at, path, flags); });
 }
 int own_unlink(const char* path) noexcept {
-  return guarded(
-      [&]() -> std::optional<int> {
-        const auto container = container_at(AT_FDCWD, path, false);
-        if (!container) return std::nullopt;
-        return remove_container(*container);
-      },
-      [&] { return real.unlink(path); });
+  return unlinked(AT_FDCWD, path, [&] { return real.unlink(path); });
 }
+// remove(3) would take a directory of its own kind away: it is asked first.
 int own_remove(const char* path) noexcept {
   return guarded(
       [&]() -> std::optional<int> {

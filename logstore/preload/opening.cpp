@@ -34,38 +34,57 @@ mode_t current_umask() {
   return line == nullptr ? 022 : static_cast<mode_t>(std::strtoul(line + 7, nullptr, 8));
 }
 
-// A descriptor of the container's handle with what of the flags concerns the kernel.
-int open_handle(const std::string& path, int flags) {
-  constexpr int kKept = O_ACCMODE | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_SYNC | O_NOATIME | O_PATH;
-  return result_of(open(handle_of(path).c_str(), flags & kKept));
+// What of the flags concerns the kernel, of a descriptor of the container's handle.
+constexpr int kHandleFlags =
+    O_ACCMODE | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_SYNC | O_NOATIME | O_PATH;
+
+int open_handle(int directory, int flags) {
+  const int handle = openat(directory, kHandleName, flags & kHandleFlags);
+  if (handle >= 0 || errno != ENOENT) return result_of(handle);
+  return result_of(openat(directory, kDescriptionName, flags & kHandleFlags));
 }
 
-// open(2) of a container. -errno, or a descriptor.
-int open_container(const std::string& path, int flags) {
+// The descriptor is the program's from now on. -errno, or `fd`.
+int enter(int fd, std::shared_ptr<LoggedFile> file, int flags) {
+  file->refresh();
+  take_in_past_writes(*file, fd);
+  return enter_descriptor(fd, std::move(file), flags) ? fd : -EMFILE;
+}
+
+// open(2) of a container that was found at `path`. -errno, or a descriptor.
+int open_container(const std::string& path, FoundContainer&& found, int flags) {
   if ((flags & O_DIRECTORY) != 0) return -ENOTDIR;
-  const int fd = open_handle(path, flags);
+  const int fd = open_handle(found.directory.get(), flags);
   if (fd < 0 || (flags & O_PATH) != 0) return fd;
   std::shared_ptr<LoggedFile> file;
-  int wrong = LoggedFile::open(path, store_options(), file);
+  int wrong = LoggedFile::open(path, std::move(found), store_options(), file);
   if (wrong == 0 && (flags & O_TRUNC) != 0) {
     wrong = file->truncate(0);
     if (wrong == 0) cut_past_writes(*file, 0);
   }
-  if (wrong == 0) {
-    file->refresh();
-    take_in_past_writes(*file);
-    if (!enter_descriptor(fd, std::move(file), flags)) wrong = -EMFILE;
-  }
-  if (wrong == 0) return fd;
-  close(fd);
-  return wrong;
+  if (wrong == 0) wrong = enter(fd, std::move(file), flags);
+  if (wrong < 0) close(fd);
+  return wrong < 0 ? wrong : fd;
 }
 
-// As open_container(), made just before: its mode may forbid what its maker may do.
-int open_made(const std::string& path, int flags, mode_t mode) {
-  const int fd = open_container(path, flags & ~(O_TRUNC | O_EXCL));
-  if (fd >= 0) fchmod(fd, mode);
-  return fd;
+// open(2) that makes the file. Its mode may forbid what its maker may do.
+int make_and_open(const std::string& path, int flags, mode_t mode) {
+  Descriptor handle;
+  std::shared_ptr<LoggedFile> file;
+  const int wrong = LoggedFile::make(path, mode & 0777 & ~current_umask(), store_options(),
+                                     flags & kHandleFlags, handle, file);
+  if (wrong != 0) return wrong;
+  const int fd = handle.get();
+  const int entered = enter(fd, std::move(file), flags & ~(O_TRUNC | O_EXCL));
+  if (entered >= 0) handle.release();
+  return entered;
+}
+
+// Is there something at `path` that is no directory, such as a link that leads nowhere?
+bool is_other_file(const std::string& path) {
+  struct stat status {};
+  return fstatat(AT_FDCWD, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         !S_ISDIR(status.st_mode);
 }
 
 // Nothing: the file is not the log store's. Else a descriptor, or -errno.
@@ -73,27 +92,33 @@ std::optional<int> open_logged(int at, const char* path, int flags, mode_t mode)
   if ((flags & O_TMPFILE) == O_TMPFILE) return std::nullopt;
   if (const int fd = descriptor_named(path); is_logged(fd)) {
     const std::string handle = path_of_descriptor(fd);
-    return open_container(handle.substr(0, handle.rfind('/')), flags);
+    const std::string named = handle.substr(0, handle.rfind('/'));
+    FoundContainer found;
+    const int wrong = find_container(named.c_str(), true, found);
+    return wrong != 0 ? wrong : open_container(named, std::move(found), flags);
   }
   const std::optional<std::string> below = path_below(at, path);
   if (!below) return std::nullopt;
-  if (is_in_container(*below)) return -ENOTDIR;
+  const bool follows = (flags & O_NOFOLLOW) == 0;
+  const bool creates = (flags & O_CREAT) != 0 && (flags & O_PATH) == 0;
   for (int tries = 0; tries < 16; ++tries) {
-    if (is_container(AT_FDCWD, below->c_str(), (flags & O_NOFOLLOW) == 0)) {
-      if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return -EEXIST;
-      if (wants_directory(path)) return (flags & O_CREAT) != 0 ? -EISDIR : -ENOTDIR;
-      return open_container(*below, flags);
+    FoundContainer found;
+    const int wrong = find_container(below->c_str(), follows, found);
+    // A directory that may be searched and not listed is one all the same.
+    const bool is_there =
+        wrong == 0 || (wrong == -EACCES && is_container(AT_FDCWD, below->c_str(), follows));
+    if (is_there) {
+      if (creates && (flags & O_EXCL) != 0) return -EEXIST;
+      if (wants_directory(path)) return creates ? -EISDIR : -ENOTDIR;
+      return wrong != 0 ? wrong : open_container(*below, std::move(found), flags);
     }
-    struct stat status {};
-    const bool is_there = fstatat(AT_FDCWD, below->c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_there || errno != ENOENT || (flags & O_CREAT) == 0 || wants_directory(path) ||
-        stays_ordinary(*below)) {
+    if (tries == 0 && is_in_container(*below)) return -ENOTDIR;
+    if (wrong != -ENOENT || !creates || wants_directory(path) || stays_ordinary(*below)) {
       return std::nullopt;
     }
-    const mode_t allowed = mode & 0777 & ~current_umask();
-    const int made = LoggedFile::make(*below, allowed | S_IRUSR | S_IWUSR);
-    if (made == 0) return open_made(*below, flags, allowed);
+    const int made = make_and_open(*below, flags, mode);
     if (made != -EEXIST) return made;
+    if (is_other_file(*below)) return std::nullopt;
   }
   return -EBUSY;
 }

@@ -1,9 +1,9 @@
 #include "logstore/read/container_files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,6 +96,38 @@ Descriptor moved_high(Descriptor low) noexcept {
   return high < 0 ? std::move(low) : Descriptor(high);
 }
 
+// Exclusive locks of some file systems need to be open for writing.
+Descriptor open_description(int directory) noexcept {
+  constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Descriptor file(openat(directory, kDescriptionName, O_RDWR | kFlags));
+  if (!file && errno != ENOENT && errno != ELOOP) {
+    file = Descriptor(openat(directory, kDescriptionName, O_RDONLY | kFlags));
+  }
+  return moved_high(std::move(file));
+}
+
+int find_container(const char* path, bool follows, FoundContainer& to) noexcept {
+  const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW);
+  FoundContainer found;
+  found.directory = moved_high(Descriptor(::open(path, flags)));
+  if (!found.directory) return -errno;
+  found.description = open_description(found.directory.get());
+  if (!found.description) return errno == ENOENT || errno == ELOOP ? -EISDIR : -errno;
+  struct stat about {};
+  if (fstat(found.description.get(), &about) != 0) return -errno;
+  if (!S_ISREG(about.st_mode)) return -EISDIR;
+  const ssize_t size = read_at(found.description.get(), found.head, 0);
+  if (size < 0) return -errno;
+  Description description{};
+  std::uint32_t version = 0;
+  if (size != kHeadBytes ||
+      read_description(found.head, description, version) == HeadProblem::kNotOurs) {
+    return -EISDIR;
+  }
+  to = std::move(found);
+  return 0;
+}
+
 // O_NONBLOCK: a pipe of that name would never open.
 Result<OpenFile> open_regular(int directory, const std::string& name) {
   OpenFile file;
@@ -153,33 +185,49 @@ MergedIdentity merged_identity(int directory) noexcept {
   return {about.st_ino, about.st_size, generation.u64le()};
 }
 
+namespace {
+
+void take_name(const char* entry, ContainerNames& found) {
+  const std::string_view name = entry;
+  if (name == kMergedName) {
+    found.has_merged = true;
+  } else if (name == kNewMergedName) {
+    found.has_new_merged = true;
+  } else if (const auto log = writer_of(name, kLogEnding)) {
+    found.writers[*log].log = true;
+  } else if (const auto index = writer_of(name, kIndexEnding)) {
+    found.writers[*index].index = true;
+  } else if (!is_known(name)) {
+    found.strangers.emplace_back(name);
+  }
+}
+
+}  // namespace
+
+// By the system call: libc's directories cost another look and 32 KiB each.
 Result<ContainerNames> list_container(int directory, std::size_t most) {
-  // A descriptor of its own: closedir() closes it.
-  const int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(again < 0 ? nullptr : fdopendir(again),
-                                                    [](DIR* open) { return closedir(open); });
-  if (entries == nullptr) return file_error("", "cannot be listed");
+  // A descriptor of its own: a position in a directory is its descriptor's.
+  const Descriptor open(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!open) return file_error("", "cannot be listed");
   ContainerNames found;
-  errno = 0;
-  while (const dirent* entry = readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (name == kMergedName) {
-      found.has_merged = true;
-    } else if (name == kNewMergedName) {
-      found.has_new_merged = true;
-    } else if (const auto log = writer_of(name, kLogEnding)) {
-      found.writers[*log].log = true;
-    } else if (const auto index = writer_of(name, kIndexEnding)) {
-      found.writers[*index].index = true;
-    } else if (!is_known(name)) {
-      found.strangers.emplace_back(name);
+  // Of an entry (getdents64(2)): inode, offset, size of the entry, type, name.
+  constexpr std::size_t kSizeAt = 16;
+  constexpr std::size_t kNameAt = 19;
+  alignas(8) std::array<char, 16384> entries;
+  while (true) {
+    const long bytes = syscall(SYS_getdents64, open.get(), entries.data(), entries.size());
+    if (bytes < 0) return file_error("", "cannot be listed");
+    if (bytes == 0) break;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(bytes);) {
+      std::uint16_t size = 0;
+      std::memcpy(&size, entries.data() + at + kSizeAt, sizeof size);
+      take_name(entries.data() + at + kNameAt, found);
+      at += size;
     }
     if (found.writers.size() > most || found.strangers.size() > most) {
       return refused("", "has more files than the limit allows", E2BIG);
     }
-    errno = 0;
   }
-  if (errno != 0) return file_error("", "cannot be listed");
   std::ranges::sort(found.strangers);
   return found;
 }

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "logstore/format.h"
 #include "recorder/read/result.h"
 
 namespace iotune::logstore {
@@ -42,6 +44,20 @@ Descriptor moved_high(Descriptor low) noexcept;
 // Is that one of those, and open? Programs that close all descriptors, or choose theirs, must leave
 // it alone. Any thread.
 bool is_moved_high(int fd) noexcept;
+
+// A container that was found at a path, open: who goes on to open it need not look for it again.
+struct FoundContainer {
+  Descriptor directory;
+  Descriptor description;  // for writing, too, where that is allowed: some locks need it
+  std::array<std::byte, kHeadBytes> head{};  // of the description
+  bool is_new = false;                       // made just now by this process
+};
+// 0, and `to` is the container; both descriptors are moved high. -EISDIR: a directory of another
+// kind. Else -errno: -ENOENT also for a link that leads nowhere, -ENOTDIR for another file, or a
+// link where `follows` is false.
+int find_container(const char* path, bool follows, FoundContainer& to) noexcept;
+// Its description, as find_container() opens it.
+Descriptor open_description(int directory) noexcept;
 
 struct OpenFile {
   Descriptor descriptor;

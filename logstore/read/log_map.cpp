@@ -1,6 +1,9 @@
 #include "logstore/read/log_map.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
 
 #include "analyzer/index/index_builder.h"
 #include "logstore/format.h"
@@ -19,7 +22,11 @@ using analyzer::WriteOrder;
 
 class Merge {
  public:
-  explicit Merge(std::size_t most) : most_(most), builder_({most}) {}
+  // Gives the knots of a writer anew: they are most of what indexes have, and are not kept while
+  // nobody knows whether they are needed.
+  using Knots = std::function<std::vector<TimeKnot>(std::uint32_t writer)>;
+
+  Merge(std::size_t most, Knots knots) : most_(most), knots_(std::move(knots)), builder_({most}) {}
 
   std::size_t room() const { return most_ - std::min(most_, used_); }
 
@@ -50,17 +57,23 @@ class Merge {
   void add(WriterEntries&& entries) {
     used_ += entries.count();
     const auto writer = static_cast<std::uint32_t>(writers_.size());
-    times_.emplace_back(std::map<std::uint32_t, std::vector<TimeKnot>>{{0, entries.knots}});
-    writers_.push_back(std::move(entries));
+    const StreamTimes times = times_of(std::exchange(entries.knots, {}));
+    std::int64_t first = INT64_MAX;
+    for (const Nest& nest : entries.nests) first = std::min(first, nest.position);
+    first_write_ =
+        std::min(first_write_, first == INT64_MAX ? WriteOrder{INT64_MAX, writer, first}
+                                                  : WriteOrder{times.at(0, first), writer, first});
+    const std::int64_t last = std::max<std::int64_t>(entries.position - 1, 0);
+    writers_.push_back({std::move(entries), times.at(0, 0), times.at(0, last), {}});
     for (const HoleEntry& hole : writers_[writer].holes) {
-      const WriteOrder order = order_of(writer, hole.position);
+      const WriteOrder order{times.at(0, hole.position), writer, hole.position};
+      writers_[writer].hole_times.push_back(order.time);
       if (hole.truncates && (!any_truncation_ || last_truncation_ < order)) {
         any_truncation_ = true;
         last_truncation_ = order;
         truncated_to_ = hole.start;
       }
     }
-    first_write_ = std::min(first_write_, first_of(writer));
   }
 
   // The end of the last write that is later than the last truncation, or that truncation's size.
@@ -84,6 +97,13 @@ class Merge {
       writers_[writer] = {};
     }
     auto index = builder_.build();
+    if (index && index->times_decide()) {
+      index = analyzer::OffsetIndex();
+      for (std::uint32_t writer = 0; writer < writers_.size(); ++writer) {
+        if (auto wrong = builder_.set_times(base_ + writer, knots_(writer))) return *wrong;
+      }
+      index = builder_.build();
+    }
     // Where nothing overlaps, times decide nothing.
     if (index) index->seal();
     return index;
@@ -107,26 +127,29 @@ class Merge {
   }
 
   // Writers that are not covered are numbered from 0 here, and from base_ in the map.
-  WriteOrder order_of(std::uint32_t writer, std::int64_t position) const {
-    return {times_[writer].at(0, position), writer, position};
-  }
+  struct Writer : WriterEntries {
+    std::int64_t begin = 0;  // time of position 0
+    std::int64_t end = 0;    // time of the last position
+    std::vector<std::int64_t> hole_times;
+  };
 
-  // Of a writer without entries one later than all others.
-  WriteOrder first_of(std::uint32_t writer) const {
-    const WriterEntries& entries = writers_[writer];
-    std::int64_t position = INT64_MAX;
-    for (const Nest& nest : entries.nests) position = std::min(position, nest.position);
-    if (position == INT64_MAX) return {INT64_MAX, writer, position};
-    return order_of(writer, position);
+  static StreamTimes times_of(std::vector<TimeKnot>&& knots) {
+    std::map<std::uint32_t, std::vector<TimeKnot>> of_one;
+    of_one[0] = std::move(knots);
+    return StreamTimes(of_one);
   }
 
   // The writer's first position whose entry would be later than `order`.
   std::int64_t first_after(std::uint32_t writer, const WriteOrder& order) const {
     std::int64_t low = 0;
     std::int64_t high = writers_[writer].position;
+    // Most writers begin behind the truncation that made the file anew.
+    if (high == 0 || order < WriteOrder{writers_[writer].begin, writer, 0}) return 0;
+    if (!(order < WriteOrder{writers_[writer].end, writer, high - 1})) return high;
+    const StreamTimes times = times_of(knots_(writer));
     while (low < high) {
       const std::int64_t middle = low + (high - low) / 2;
-      if (order < order_of(writer, middle)) {
+      if (order < WriteOrder{times.at(0, middle), writer, middle}) {
         high = middle;
       } else {
         low = middle + 1;
@@ -140,10 +163,9 @@ class Merge {
   bool hides_nothing(const WriteOrder& hole) const { return hole < first_write_; }
 
   bool parts_of(std::uint32_t writer, IndexParts& parts) {
-    WriterEntries& entries = writers_[writer];
+    Writer& entries = writers_[writer];
     parts.slots = {0};
     parts.ends = {{entries.position, entries.physical}};
-    parts.knots[0] = std::move(entries.knots);
     std::vector<Nest> normal;
     for (Nest& nest : entries.nests) {
       if (!analyzer::normalise(std::move(nest), room(), normal)) return false;
@@ -156,8 +178,10 @@ class Merge {
         parts.nests.push_back(std::move(nest));
       }
     }
-    for (const HoleEntry& hole : entries.holes) {
-      if (hole.start == hole.end || hides_nothing(order_of(writer, hole.position))) continue;
+    for (std::size_t i = 0; i < entries.holes.size(); ++i) {
+      const HoleEntry& hole = entries.holes[i];
+      const WriteOrder order{entries.hole_times[i], writer, hole.position};
+      if (hole.start == hole.end || hides_nothing(order)) continue;
       parts.segments.push_back(
           {hole.start, hole.end - hole.start, hole.position, kLargestFile + hole.start, 0});
     }
@@ -165,11 +189,11 @@ class Merge {
   }
 
   std::size_t most_;
+  Knots knots_;
   std::size_t used_ = 0;
   std::uint32_t base_ = 0;         // writers that are covered
   std::int64_t covered_size_ = 0;  // of the file, without the others
-  std::vector<WriterEntries> writers_;
-  std::vector<StreamTimes> times_;  // by writer, each as stream 0
+  std::vector<Writer> writers_;
   WriteOrder first_write_{INT64_MAX, UINT32_MAX, INT64_MAX};
   WriteOrder last_truncation_{};
   std::int64_t truncated_to_ = 0;
@@ -189,7 +213,16 @@ Result<LogMap> LogMap::merge(std::uint64_t container_id, std::vector<WriterBytes
   reports.clear();
   if (writers.size() > limits.writers) return Error{"", "more writers than the limit allows"};
   std::ranges::sort(writers, {}, &WriterBytes::name);
-  Merge merge(limits.entries);
+  const auto knots_of = [&](std::uint32_t writer) {
+    WriterEntries again;
+    WriterReport known;
+    // What it told of before, it does again.
+    if (read_writer(container_id, writers[writer], limits.entries, limits, again, known)) {
+      again.knots.clear();
+    }
+    return std::move(again.knots);
+  };
+  Merge merge(limits.entries, knots_of);
   if (covered != nullptr) {
     if (auto wrong = merge.add(*covered, reports)) return *wrong;
   }

@@ -19,32 +19,72 @@ namespace {
 
 constexpr mode_t kFileBits = 07777;
 
-// False: errno says why.
-bool write_whole(int directory, const char* name, std::span<const std::byte> bytes, mode_t mode,
-                 bool durable) {
-  const Descriptor file(
-      openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file) return false;
-  while (!bytes.empty()) {
-    const ssize_t some = write(file.get(), bytes.data(), bytes.size());
-    if (some < 0 && errno == EINTR) continue;
-    if (some <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(some));
-  }
-  return fchmod(file.get(), mode) == 0 && (!durable || fsync(file.get()) == 0);
+// Has what was made the mode that it should have, whatever umask and the directory's own rules took
+// from it? Else it is given it.
+bool has_mode(int fd, mode_t mode) {
+  struct stat made {};
+  if (fstat(fd, &made) != 0) return false;
+  return (made.st_mode & kFileBits) == mode || fchmod(fd, mode) == 0;
 }
 
-bool fill(const std::string& made, const Description& description, mode_t mode, bool durable) {
-  std::array<std::byte, kHeadBytes> head{};
-  write_description(description, head);
+// No descriptor: errno says why.
+Descriptor made_file(int directory, const char* name, int flags, mode_t mode) {
+  Descriptor file(openat(directory, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  return !file || has_mode(file.get(), mode) ? std::move(file) : Descriptor();
+}
+
+bool write_whole(const Descriptor& file, std::span<const std::byte> bytes, bool durable) {
+  return file && write_at(file.get(), bytes, 0) && (!durable || fsync(file.get()) == 0);
+}
+
+struct Making {
+  mode_t mode;
+  bool durable;
+  int handle_flags;
+};
+
+// False: errno says why.
+bool fill(const std::string& made, const Making& how, FoundContainer& to, Descriptor& handle) {
   const auto readme = std::as_bytes(std::span(kReadmeText, std::strlen(kReadmeText)));
-  const mode_t ours = inner_file_mode(mode);
-  const Descriptor directory(::open(made.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return directory && write_whole(directory.get(), kReadmeName, readme, ours, durable) &&
-         write_whole(directory.get(), kDescriptionName, head, ours, durable) &&
-         write_whole(directory.get(), kHandleName, {}, mode & kFileBits, durable) &&
-         fchmod(directory.get(), directory_mode(mode)) == 0 &&
-         (!durable || fsync(directory.get()) == 0);
+  const mode_t ours = inner_file_mode(how.mode);
+  to.directory = moved_high(Descriptor(::open(made.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  if (!to.directory) return false;
+  const int at = to.directory.get();
+  if (!write_whole(made_file(at, kReadmeName, O_WRONLY, ours), readme, how.durable)) return false;
+  to.description = moved_high(made_file(at, kDescriptionName, O_RDWR, ours));
+  if (!write_whole(to.description, to.head, how.durable)) return false;
+  // O_CLOEXEC is as the program wants it.
+  handle = Descriptor(openat(at, kHandleName, how.handle_flags | O_CREAT | O_EXCL | O_NOFOLLOW,
+                             how.mode & kFileBits));
+  return handle && has_mode(handle.get(), how.mode & kFileBits) &&
+         (!how.durable || fsync(handle.get()) == 0) && has_mode(at, directory_mode(how.mode)) &&
+         (!how.durable || fsync(at) == 0);
+}
+
+int make(const std::string& path, const Description& description, const Making& how,
+         FoundContainer& to, Descriptor& handle) noexcept {
+  try {
+    write_description(description, to.head);
+    to.is_new = true;
+    const std::string made = name_aside(path, "new");
+    if (mkdir(made.c_str(), directory_mode(how.mode)) != 0) return -errno;
+    int wrong = fill(made, how, to, handle) ? 0 : -errno;
+    if (wrong == 0) wrong = rename_to_free_name(made, path);
+    if (wrong != 0) {
+      handle = Descriptor();
+      to = FoundContainer();
+      for (const char* name : {kReadmeName, kDescriptionName, kHandleName}) {
+        unlink((made + "/" + name).c_str());
+      }
+      rmdir(made.c_str());
+      return wrong == -ENOTEMPTY ? -EEXIST : wrong;
+    }
+    if (!how.durable) return 0;
+    const Descriptor above(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return above && fsync(above.get()) == 0 ? 0 : -errno;
+  } catch (...) {
+    return -ENOMEM;
+  }
 }
 
 }  // namespace
@@ -96,26 +136,16 @@ int rename_to_free_name(const std::string& from, const std::string& to) noexcept
 
 int make_container(const std::string& path, const Description& description, mode_t mode,
                    bool durable) noexcept {
-  try {
-    struct stat there {};
-    if (lstat(path.c_str(), &there) == 0) return -EEXIST;
-    const std::string made = name_aside(path, "new");
-    if (mkdir(made.c_str(), 0700) != 0) return -errno;
-    int wrong = fill(made, description, mode, durable) ? 0 : -errno;
-    if (wrong == 0) wrong = rename_to_free_name(made, path);
-    if (wrong != 0) {
-      for (const char* name : {kReadmeName, kDescriptionName, kHandleName}) {
-        unlink((made + "/" + name).c_str());
-      }
-      rmdir(made.c_str());
-      return wrong == -ENOTEMPTY ? -EEXIST : wrong;
-    }
-    if (!durable) return 0;
-    const Descriptor above(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return above && fsync(above.get()) == 0 ? 0 : -errno;
-  } catch (...) {
-    return -ENOMEM;
-  }
+  struct stat there {};
+  if (lstat(path.c_str(), &there) == 0) return -EEXIST;
+  FoundContainer made;
+  Descriptor handle;
+  return make(path, description, {mode, durable, O_WRONLY | O_CLOEXEC}, made, handle);
+}
+
+int make_container(const std::string& path, const Description& description, mode_t mode,
+                   int handle_flags, FoundContainer& made, Descriptor& handle) noexcept {
+  return make(path, description, {mode, false, handle_flags}, made, handle);
 }
 
 std::optional<recorder::Error> make_container(const std::string& path,

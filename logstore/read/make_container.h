@@ -7,6 +7,7 @@
 #include <string>
 
 #include "logstore/format.h"
+#include "logstore/read/container_files.h"
 #include "recorder/read/result.h"
 
 namespace iotune::logstore {
@@ -16,6 +17,11 @@ namespace iotune::logstore {
 // it. `durable`: it is on the storage when this returns. 0 or -errno: -EEXIST where something is.
 int make_container(const std::string& path, const Description& description, mode_t mode,
                    bool durable) noexcept;
+
+// The same, not durable, for who goes on to open it: the container as find_container() finds it,
+// and in `handle` a descriptor of its handle, opened with `handle_flags`, the lowest that is free.
+int make_container(const std::string& path, const Description& description, mode_t mode,
+                   int handle_flags, FoundContainer& made, Descriptor& handle) noexcept;
 
 // The same, durable, with an error for people.
 [[nodiscard]] std::optional<recorder::Error> make_container(const std::string& path,

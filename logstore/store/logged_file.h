@@ -17,6 +17,8 @@
 #include <memory>
 #include <string>
 
+#include "logstore/read/container_files.h"
+
 namespace iotune::logstore {
 
 struct StoreOptions {
@@ -40,11 +42,18 @@ class LoggedFile {
   // Makes the container at the absolute `path`, where nothing may be yet (-EEXIST). `mode`: of the
   // file, as open(2) has it, the umask already taken off. Nobody ever sees a half of it.
   static int make(const std::string& path, mode_t mode) noexcept;
+  // The same, opened by who made it. `handle`: a descriptor of the handle, opened with
+  // `handle_flags`.
+  static int make(const std::string& path, mode_t mode, const StoreOptions& options,
+                  int handle_flags, Descriptor& handle, std::shared_ptr<LoggedFile>& file) noexcept;
   // The same container opened twice is one LoggedFile with one writer, for as long as somebody
   // holds it, and a while beyond: programs that open, append and close again and again would
   // leave a writer each time. -ENOENT, -ENOTDIR, -EISDIR (no container), -ENOTSUP (a newer
   // version), -EIO. `options` are those of who opens it first.
   static int open(const std::string& path, const StoreOptions& options,
+                  std::shared_ptr<LoggedFile>& file) noexcept;
+  // The same of a container that was found at `path`.
+  static int open(const std::string& path, FoundContainer&& found, const StoreOptions& options,
                   std::shared_ptr<LoggedFile>& file) noexcept;
 
   virtual ~LoggedFile() = default;

@@ -22,6 +22,12 @@ bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+Description new_description() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return {random_id(), std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec};
+}
+
 // Removes whatever is at `path` now: a container, or something else that unlink(2) removes.
 int remove_whatever(const std::string& path) {
   if (is_container(AT_FDCWD, path.c_str(), false)) return remove_container(path);
@@ -65,10 +71,15 @@ bool is_container(int at, const char* path, bool follows) noexcept {
 }
 
 int LoggedFile::make(const std::string& path, mode_t mode) noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return make_container(path, {random_id(), std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec},
-                        mode, false);
+  return make_container(path, new_description(), mode, false);
+}
+
+int LoggedFile::make(const std::string& path, mode_t mode, const StoreOptions& options,
+                     int handle_flags, Descriptor& handle,
+                     std::shared_ptr<LoggedFile>& file) noexcept {
+  FoundContainer made;
+  const int wrong = make_container(path, new_description(), mode, handle_flags, made, handle);
+  return wrong != 0 ? wrong : open(path, std::move(made), options, file);
 }
 
 int remove_container(const std::string& path) noexcept {

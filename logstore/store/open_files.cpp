@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <vector>
 
 #include "logstore/format.h"
@@ -30,31 +31,62 @@ std::shared_ptr<LoggedFile> OpenFiles::hold(Entry& entry) {
   return held;
 }
 
+// What was removed, and nobody holds, is of use to nobody any more.
+void OpenFiles::enter(std::shared_ptr<StoredFile> opened,
+                      std::vector<std::shared_ptr<StoredFile>>& forgotten) {
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    if (entry->second.idle_since != 0 && entry->second.file->is_removed()) {
+      forgotten.push_back(std::move(entry->second.file));
+      entry = entries_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+  Entry& entry = entries_[{opened->key().st_dev, opened->key().st_ino}];
+  if (!entry.file) entry.file = std::move(opened);
+}
+
+// What others flushed meanwhile is seen by who opens it.
+std::shared_ptr<LoggedFile> OpenFiles::held(Entry& entry) {
+  entry.file->refresh();
+  return hold(entry);
+}
+
 int OpenFiles::open(const std::string& path, const StoreOptions& options,
                     std::shared_ptr<LoggedFile>& file) {
   // What is given up here is destroyed without the lock, which released() takes.
   file.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    Key key{};
+    const auto found = key_at(path, key) ? entries_.find(key) : entries_.end();
+    if (found != entries_.end()) {
+      file = held(found->second);
+      return 0;
+    }
+  }
+  FoundContainer found;
+  const int wrong = find_container(path.c_str(), true, found);
+  return wrong != 0 ? wrong : open(path, std::move(found), options, file);
+}
+
+int OpenFiles::open(const std::string& path, FoundContainer&& found, const StoreOptions& options,
+                    std::shared_ptr<LoggedFile>& file) {
+  file.reset();
   std::vector<std::shared_ptr<StoredFile>> forgotten;
   std::shared_ptr<StoredFile> opened;
+  struct stat about {};
+  if (fstat(found.description.get(), &about) != 0) return -errno;
+  const Key key{about.st_dev, about.st_ino};
   const std::lock_guard lock(mutex_);
-  Key key{};
-  auto found = key_at(path, key) ? entries_.find(key) : entries_.end();
-  if (found == entries_.end()) {
-    if (const int wrong = StoredFile::open(path, options, opened); wrong != 0) return wrong;
-    for (auto entry = entries_.begin(); entry != entries_.end();) {
-      if (entry->second.idle_since != 0 && entry->second.file->is_removed()) {
-        forgotten.push_back(std::move(entry->second.file));
-        entry = entries_.erase(entry);
-      } else {
-        ++entry;
-      }
-    }
-    found = entries_.try_emplace({opened->key().st_dev, opened->key().st_ino}).first;
-    if (!found->second.file) found->second.file = std::move(opened);
+  auto entry = entries_.find(key);
+  if (entry == entries_.end()) {
+    const int wrong = StoredFile::open(path, std::move(found), options, opened);
+    if (wrong != 0) return wrong;
+    enter(std::move(opened), forgotten);
+    entry = entries_.find(key);
   }
-  // What others flushed meanwhile is seen by who opens it.
-  found->second.file->refresh();
-  file = hold(found->second);
+  file = held(entry->second);
   return 0;
 }
 
@@ -154,6 +186,12 @@ void OpenFiles::at_exit() {
 int LoggedFile::open(const std::string& path, const StoreOptions& options,
                      std::shared_ptr<LoggedFile>& file) noexcept {
   return guarded([&]() -> int { return OpenFiles::all().open(path, options, file); });
+}
+
+int LoggedFile::open(const std::string& path, FoundContainer&& found, const StoreOptions& options,
+                     std::shared_ptr<LoggedFile>& file) noexcept {
+  return guarded(
+      [&]() -> int { return OpenFiles::all().open(path, std::move(found), options, file); });
 }
 
 void LoggedFile::before_fork() noexcept {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "logstore/store/stored_file.h"
 
@@ -20,6 +21,8 @@ class OpenFiles {
   static OpenFiles& all();
 
   int open(const std::string& path, const StoreOptions& options, std::shared_ptr<LoggedFile>& file);
+  int open(const std::string& path, FoundContainer&& found, const StoreOptions& options,
+           std::shared_ptr<LoggedFile>& file);
   // The container at `path` is about to be removed by this process.
   void before_removal(const std::string& path);
   void close_idle();
@@ -43,6 +46,10 @@ class OpenFiles {
   static constexpr std::size_t kMostIdle = 16;
 
   static bool key_at(const std::string& path, Key& key);
+  // With the lock held.
+  void enter(std::shared_ptr<StoredFile> opened,
+             std::vector<std::shared_ptr<StoredFile>>& forgotten);
+  std::shared_ptr<LoggedFile> held(Entry& entry);
   std::shared_ptr<LoggedFile> hold(Entry& entry);
   void released(const std::shared_ptr<StoredFile>& file) noexcept;
   std::shared_ptr<StoredFile> too_many_idle(const StoredFile& file) noexcept;

@@ -45,22 +45,24 @@ int open_unnamed(int directory) {
 
 // Who may read the file must be able to read its logs, whatever the umask of this process; and its
 // owner must, if it is root that writes for others.
-void give_access_of_handle(int directory, int log, int index) {
-  struct stat handle {};
+void give_access_of_handle(int directory, int log, int index, struct stat& handle) {
+  struct stat description {};
   struct stat made {};
-  if (fstatat(directory, kHandleName, &handle, AT_SYMLINK_NOFOLLOW) != 0 &&
-      fstatat(directory, kDescriptionName, &handle, AT_SYMLINK_NOFOLLOW) != 0) {
+  const bool has_handle = fstatat(directory, kHandleName, &handle, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!has_handle) handle = {};
+  if (!has_handle && fstatat(directory, kDescriptionName, &description, AT_SYMLINK_NOFOLLOW) != 0) {
     return;
   }
+  const struct stat& like = has_handle ? handle : description;
   if (fstat(log, &made) != 0) return;
-  const mode_t mode = inner_file_mode(handle.st_mode);
+  const mode_t mode = inner_file_mode(like.st_mode);
   const bool is_others =
-      geteuid() == 0 && (made.st_uid != handle.st_uid || made.st_gid != handle.st_gid);
+      geteuid() == 0 && (made.st_uid != like.st_uid || made.st_gid != like.st_gid);
   for (const int fd : {log, index}) {
     if ((made.st_mode & 07777) != mode && fchmod(fd, mode) != 0) {
       // A file system without modes: then nothing depends on them.
     }
-    if (is_others && fchown(fd, handle.st_uid, handle.st_gid) != 0) {
+    if (is_others && fchown(fd, like.st_uid, like.st_gid) != 0) {
       // A file system that keeps no owners.
     }
   }
@@ -84,7 +86,7 @@ std::string OwnWriter::name_prefix() {
 }
 
 int OwnWriter::make(int directory, std::uint64_t container_id, unsigned& number,
-                    std::shared_ptr<OwnWriter>& to) {
+                    struct stat& handle, std::shared_ptr<OwnWriter>& to) {
   const std::string prefix = name_prefix();
   Descriptor log;
   Descriptor index;
@@ -109,7 +111,7 @@ int OwnWriter::make(int directory, std::uint64_t container_id, unsigned& number,
     unlinkat(directory, (name + kLogEnding).c_str(), 0);
     if (wrong != EEXIST) return -wrong;
   }
-  if (!name.empty()) give_access_of_handle(directory, log.get(), index.get());
+  if (!name.empty()) give_access_of_handle(directory, log.get(), index.get(), handle);
   std::shared_ptr<OwnWriter> made(
       new OwnWriter(moved_high(std::move(log)), moved_high(std::move(index)), std::move(name)));
   const int wrong = made->core_.begin(container_id);

@@ -1,6 +1,8 @@
 // The writer of this process in one container: its two files, and the core that fills them.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,8 +20,9 @@ class OwnWriter {
  public:
   // Makes both files in the directory; `number` is the next that is tried as the last part of the
   // name. Where the directory was removed, the files have no name and go with the last descriptor.
-  // 0 or -errno.
-  static int make(int directory, std::uint64_t container_id, unsigned& number,
+  // `handle` is what the container's handle looked like meanwhile; without an inode where it has
+  // none. 0 or -errno.
+  static int make(int directory, std::uint64_t container_id, unsigned& number, struct stat& handle,
                   std::shared_ptr<OwnWriter>& to);
   // What the names of all writers of this process begin with.
   static std::string name_prefix();

@@ -99,9 +99,11 @@ bool is_at_rest(const struct stat& handle) noexcept {
 
 }  // namespace
 
-int take_in_past_writes(LoggedFile& file) noexcept {
+int take_in_past_writes(LoggedFile& file, int opened) noexcept {
   struct stat status {};
-  if (fstatat(file.directory(), kHandleName, &status, 0) != 0 || status.st_size == 0) return 0;
+  const int looked =
+      opened >= 0 ? fstat(opened, &status) : fstatat(file.directory(), kHandleName, &status, 0);
+  if (looked != 0 || status.st_size == 0) return 0;
   // O_RDWR: what was taken in is taken out.
   const Descriptor handle(openat(file.directory(), kHandleName, O_RDWR | O_CLOEXEC));
   if (!handle) return -errno;

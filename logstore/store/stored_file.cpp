@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -27,16 +26,6 @@ std::int64_t ns_of(const timespec& time) {
   return std::int64_t{time.tv_sec} * kSecond + time.tv_nsec;
 }
 
-// Exclusive locks of some file systems need to be open for writing.
-Descriptor open_description(int directory) {
-  constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  Descriptor file(openat(directory, kDescriptionName, O_RDWR | kFlags));
-  if (!file && errno != ENOENT && errno != ELOOP) {
-    file = Descriptor(openat(directory, kDescriptionName, O_RDONLY | kFlags));
-  }
-  return moved_high(std::move(file));
-}
-
 // Calls use(name) for all files of the container but the handle. Names are not followed by anybody
 // who changes them: FORMAT.md has no links, and fchmodat(2) is the only one that follows.
 template <class Use>
@@ -55,24 +44,16 @@ void each_inner_file(int directory, Use&& use) {
 
 std::atomic<bool> StoredFile::process_ends{false};
 
-int StoredFile::open(const std::string& path, const StoreOptions& options,
+int StoredFile::open(const std::string& path, FoundContainer&& found, const StoreOptions& options,
                      std::shared_ptr<StoredFile>& to) {
   std::shared_ptr<StoredFile> file(new StoredFile(path, options));
-  file->directory_ =
-      moved_high(Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
-  if (!file->directory_) return -errno;
-  file->description_file_ = open_description(file->directory_.get());
-  // A directory of the program's own.
-  if (!file->description_file_) return errno == ENOENT || errno == ELOOP ? -EISDIR : -errno;
+  file->directory_ = std::move(found.directory);
+  file->description_file_ = std::move(found.description);
+  file->is_new_ = found.is_new;
   if (fstat(file->description_file_.get(), &file->key_) != 0) return -errno;
-  if (!S_ISREG(file->key_.st_mode)) return -EISDIR;
-  std::array<std::byte, kHeadBytes> head{};
-  const ssize_t size = read_at(file->description_file_.get(), head, 0);
-  if (size < 0) return -errno;
-  if (size != kHeadBytes) return -EISDIR;
   Description description{};
   std::uint32_t version = 0;
-  switch (read_description(head, description, version)) {
+  switch (read_description(found.head, description, version)) {
     case HeadProblem::kNone:
       break;
     case HeadProblem::kNotOurs:
@@ -249,7 +230,9 @@ void StoredFile::leave_to_compaction(bool ends) {
   }
   if (!options_.compacts_on_close || !is_due || flock(fd, LOCK_EX | LOCK_NB) != 0) return;
   index_bytes_looked_at_ = told;
-  const int failed = compact_on_close(current_path());
+  const OwnFiles own{writer_->name(), told, writer_->core().log_bytes()};
+  const int failed =
+      compaction_may_be_worth_it(directory_.get(), own) ? compact_on_close(current_path()) : 0;
   if (failed != 0 && failed != -ENOENT) {
     say(std::string("was not compacted: ") + std::strerror(-failed));
   }
@@ -273,6 +256,7 @@ void StoredFile::before_removal() noexcept {
     handle_ = moved_high(
         Descriptor(openat(directory_.get(), kHandleName, O_PATH | O_NOFOLLOW | O_CLOEXEC)));
     removed_ = true;
+    mtime_seen_ns_.reset();
     return 0;
   });
 }
@@ -286,7 +270,7 @@ void StoredFile::after_fork(bool is_child) noexcept {
   if (is_child) {
     // The parent's writer, and its locks: they belong to what both processes have open.
     writer_.reset();
-    is_locked_ = is_dirty_ = mtime_is_due_ = names_are_synced_ = false;
+    is_locked_ = is_dirty_ = mtime_is_due_ = names_are_synced_ = is_new_ = false;
     since_writer_ = {};
     next_number_ = 0;
     windows_.clear();  // our writer will have the number of the parent's

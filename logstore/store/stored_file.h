@@ -28,7 +28,7 @@ namespace iotune::logstore {
 class StoredFile final : public LoggedFile {
  public:
   // As LoggedFile::open(), and nothing is shared.
-  static int open(const std::string& path, const StoreOptions& options,
+  static int open(const std::string& path, FoundContainer&& found, const StoreOptions& options,
                   std::shared_ptr<StoredFile>& to);
 
   std::int64_t read(std::int64_t offset, void* to, std::size_t size) noexcept override;
@@ -124,11 +124,13 @@ class StoredFile final : public LoggedFile {
   std::int64_t index_bytes_looked_at_ = 0;  // of it, when a compaction was thought of last
   unsigned next_number_ = 0;
   bool is_locked_ = false;  // shared, with others who write
+  bool is_new_ = false;     // this process made the container, and no writer yet
   bool names_are_synced_ = false;
   bool is_dirty_ = false;  // something was written that no flush has told of
   std::int64_t flushed_ns_ = 0;
   // Changes that the handle's mtime does not tell of yet, and what it was before the first of them.
   bool mtime_is_due_ = false;
+  std::optional<std::int64_t> mtime_seen_ns_;  // the handle's, when the writer was made just now
   std::int64_t mtime_before_ns_ = 0;
   std::int64_t first_change_ns_ = 0;
   std::int64_t last_change_ns_ = 0;

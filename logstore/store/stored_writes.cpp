@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "logstore/format.h"
 #include "logstore/read/limits.h"
@@ -18,6 +19,10 @@ int lock(int fd, int operation) {
     if (errno != EINTR) return -errno;
   }
   return 0;
+}
+
+std::int64_t ns_of(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 int sync_directory(int at, const char* name) {
@@ -60,13 +65,17 @@ int StoredFile::ready_writer() {
   own_in_base_ = analyzer::kHole;
   since_writer_ = {};
   names_are_synced_ = false;
-  const int wrong = OwnWriter::make(directory_.get(), container_id_, next_number_, writer_);
+  struct stat handle {};
+  const int wrong = OwnWriter::make(directory_.get(), container_id_, next_number_, handle, writer_);
   if (wrong != 0) {
     unlock_container();
     return wrong;
   }
   if (writer_->name().empty()) removed_ = true;
-  merged_before_writer_ = merged_identity(directory_.get());
+  if (handle.st_ino != 0) mtime_seen_ns_ = ns_of(handle.st_mtim);
+  // Who made the container knows that there was none; one that came since counts as a change.
+  merged_before_writer_ = is_new_ ? MergedIdentity{} : merged_identity(directory_.get());
+  is_new_ = false;
   index_bytes_looked_at_ = 0;
   flushed_ns_ = writer_->latest_ns();
   return 0;
@@ -74,10 +83,11 @@ int StoredFile::ready_writer() {
 
 void StoredFile::before_change() {
   is_dirty_ = true;
+  const auto seen = std::exchange(mtime_seen_ns_, std::nullopt);
   if (mtime_is_due_ || removed_) return;
   struct stat now {};
-  if (fstatat(directory_.get(), kHandleName, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
-  mtime_before_ns_ = std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec;
+  if (!seen && fstatat(directory_.get(), kHandleName, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
+  mtime_before_ns_ = seen ? *seen : ns_of(now.st_mtim);
   mtime_is_due_ = true;
   first_change_ns_ = INT64_MAX;
 }

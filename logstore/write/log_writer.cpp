@@ -63,9 +63,10 @@ std::int64_t LogWriter::append(std::int64_t offset, const void* bytes, std::size
     break;
   }
   log_bytes_ += written;
-  line_.add(start, now());
   pending_ = {offset, written};
   has_pending_ = finder_.add(&pending_, 1) == 0;
+  // As late as may be: the wider its interval, the fewer knots a line needs.
+  line_.add(start, now());
   // Where no block can be written now, the write stays pending; later ones then fail.
   if (has_pending_) take_pending();
   return written;

@@ -1,9 +1,12 @@
 // Several processes and one file: appends, forks, threads, and the last one that compacts.
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -161,6 +164,46 @@ TEST_F(StoreProcessesTest, threads_may_read_and_write_at_once) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(file->size(), 4 * 300 * 64);
+}
+
+// Two processes write to the same bytes in turns, as fast as they can tell each other: of each byte
+// the second one's write must hold.
+TEST_F(StoreProcessesTest, of_two_processes_that_take_turns_the_later_write_holds) {
+  constexpr int kTurns = 20'000;
+  auto* const turn = static_cast<std::atomic<int>*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(turn), MAP_FAILED);
+  std::mt19937 draw(42);
+  std::vector<bool> parent_first;
+  for (int i = 0; i < kTurns; ++i) parent_first.push_back(draw() % 2 == 0);
+  // Of byte i, the first one writes at turn 2i, and the second one at 2i + 1.
+  const auto write_all = [&](bool is_parent) {
+    const auto file = open();
+    for (int i = 0; i < kTurns; ++i) {
+      const bool first = parent_first[std::size_t(i)] == is_parent;
+      const int own = 2 * i + (first ? 0 : 1);
+      for (int spins = 0; turn->load(std::memory_order_acquire) != own; ++spins) {
+        if (spins % 200 == 199) sched_yield();
+      }
+      if (put(*file, i, first ? "1" : "2") != 1) return 1;
+      turn->store(own + 1, std::memory_order_release);
+    }
+    return file->flush();
+  };
+  const pid_t child = fork_safely();
+  if (child == 0) _exit(write_all(false));
+  EXPECT_EQ(write_all(true), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  munmap(turn, 4096);
+  LoggedFile::close_idle();
+  const auto container = Container::open(path_);
+  ASSERT_TRUE(container) << container.error().text();
+  std::string all(kTurns, '?');
+  const auto size = container->read(0, std::as_writable_bytes(std::span(all)));
+  ASSERT_TRUE(size && *size == kTurns);
+  EXPECT_EQ(all.find_first_not_of('2'), std::string::npos);
 }
 
 }  // namespace

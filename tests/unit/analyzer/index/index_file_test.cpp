@@ -217,5 +217,30 @@ TEST(IndexFile, SmallBytesThatStandForMuchAreRefused) {
   EXPECT_FALSE(read_index(bytes, false, limits));
 }
 
+TEST(IndexTimes, decide_only_where_accesses_overlap_and_may_be_set_when_that_is_known) {
+  // Of each stream, by itself and in a loop: what the other one writes, too, or not.
+  const auto built = [](bool loops, bool overlap, std::int64_t first_time) {
+    IndexBuilder builder;
+    std::vector<patterns::Extent> some;
+    for (int i = 0; i < (loops ? 20 : 1); ++i) some.push_back({i * 100, 10});
+    EXPECT_FALSE(builder.add(0, some));
+    for (patterns::Extent& one : some) one.offset += overlap ? 5 : 10;
+    EXPECT_FALSE(builder.add(1, some));
+    EXPECT_FALSE(builder.set_times(0, {{0, first_time}}));
+    EXPECT_FALSE(builder.set_times(1, {{0, 7}}));
+    return builder.build();
+  };
+  for (const bool loops : {false, true}) {
+    EXPECT_FALSE(built(loops, false, 0)->times_decide()) << loops;
+    EXPECT_TRUE(built(loops, true, 0)->times_decide()) << loops;
+    EXPECT_EQ(built(loops, true, 6)->at(7).stream, 1U) << loops;
+    EXPECT_EQ(built(loops, true, 8)->at(7).stream, 0U) << loops;
+  }
+  IndexBuilder builder;
+  EXPECT_TRUE(builder.set_times(0, {{0, 7}, {3, 6}}));
+  EXPECT_TRUE(builder.set_times(0, {{-1, 7}}));
+  EXPECT_TRUE(builder.set_times(UINT32_MAX, {{0, 7}}));
+}
+
 }  // namespace
 }  // namespace iotune::analyzer
