@@ -26,8 +26,7 @@ struct Seen {
   std::uint32_t streams;
 };
 constexpr unsigned kMostPaths = 256;
-// Each is a file in the user's home: who opens one a thousand times must not fill that.
-constexpr std::uint32_t kMostKeptOfPath = 64, kMostKept = 1024;
+constexpr std::uint32_t kMostKept = 1024;
 constinit const PrefetchHost* g_host = nullptr;
 constinit Seen g_seen[kMostPaths] = {};
 constinit std::uint32_t g_kept = 0;
@@ -80,6 +79,27 @@ std::span<std::byte> content_of(int fd) noexcept {
   if (raw::read(fd, memory, bytes) == status.st_size) return {memory, bytes};
   give_back({memory, bytes});
   return {};
+}
+
+// The draft becomes the file of the key, or of the next number that is free.
+bool place(const Path& draft, const Path& folder_path, KeptKey& key, const char* predictor,
+           bool is_own) noexcept {
+  for (; key.ordinal < kMostKeptOfPath; ++key.ordinal) {
+    Path path = folder_path;
+    add_name(path, key, predictor);
+    if (!is_own && raw::call(SYS_linkat, raw::kAtFdcwd, raw::word(draft.c_str()), raw::kAtFdcwd,
+                             raw::word(path.c_str()), 0) == 0) {
+      raw::unlink(draft.c_str());
+      return true;
+    }
+    const std::span<const std::byte> there =
+        is_own ? std::span<const std::byte>() : read_kept(key, predictor);
+    const bool is_anothers = !there.empty();
+    release_kept(there);
+    if (is_anothers) continue;
+    return raw::rename(draft.c_str(), path.c_str()) == 0;
+  }
+  return false;
 }
 
 constinit AfterFork g_after_fork([]() noexcept { g_lock.unlock(); });
@@ -136,23 +156,24 @@ void release_kept(std::span<const std::byte> kept) noexcept {
   if (!kept.empty()) give_back({const_cast<std::byte*>(kept.data()), kept.size() + 4});
 }
 
-void write_kept(const KeptKey& key, const char* predictor,
-                std::span<const std::byte> bytes) noexcept {
+bool write_kept(KeptKey& key, const char* predictor, std::span<const std::byte> bytes,
+                bool is_own) noexcept {
   Path path;
-  if (key.path == 0 || bytes.empty() || !folder(path, true)) return;
-  add_name(path, key, predictor);
-  Path draft;
-  draft << path.c_str() << '.' << raw::getpid();
+  if (key.path == 0 || bytes.empty() || !folder(path, true)) return false;
+  Path draft = path;
+  add_name(draft, key, predictor);
+  draft << '.' << raw::getpid();
   const int fd =
       raw::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return;
+  if (fd < 0) return false;
   const std::uint32_t crc = patterns::crc32c(bytes.data(), bytes.size());
-  const bool written =
-      within_size_limit(bytes.size() + 4) &&
-      raw::write(fd, bytes.data(), bytes.size()) == static_cast<long>(bytes.size()) &&
-      raw::write(fd, &crc, 4) == 4;
+  bool written = within_size_limit(bytes.size() + 4) &&
+                 raw::write(fd, bytes.data(), bytes.size()) == static_cast<long>(bytes.size()) &&
+                 raw::write(fd, &crc, 4) == 4;
   raw::close(fd);
-  if (!written || raw::rename(draft.c_str(), path.c_str()) != 0) raw::unlink(draft.c_str());
+  written = written && place(draft, path, key, predictor, is_own);
+  if (!written) raw::unlink(draft.c_str());
+  return written;
 }
 
 void leave_kept_by_jump() noexcept {
@@ -183,6 +204,31 @@ void PlanRecorder::encode() noexcept {
   if (!full_) bytes_ += out.bytes_used();
   pending_ = 0;
   if (scratch != nullptr) unmap(scratch, scratch_bytes);
+}
+
+std::span<const std::byte> PlanRecorder::copy() noexcept {
+  if (full_) return {};
+  const std::size_t scratch_bytes = patterns::plan_scratch_bytes();
+  const std::size_t room = bytes_ + patterns::plan_bytes_limit(pending_) + 4;
+  auto* const scratch = static_cast<std::byte*>(private_memory(scratch_bytes));
+  auto* const plan = static_cast<std::byte*>(private_memory(room));
+  std::size_t used = 0;
+  if (scratch != nullptr && plan != nullptr) {
+    std::memcpy(plan, plan_, bytes_);
+    patterns::ByteWriter out({plan + bytes_, room - 4 - bytes_});
+    if (pending_ == 0 ||
+        patterns::write_plan({accesses_, pending_}, {scratch, scratch_bytes}, out)) {
+      used = bytes_ + out.bytes_used();
+    }
+  }
+  if (scratch != nullptr) unmap(scratch, scratch_bytes);
+  if (plan != nullptr && used == 0) unmap(plan, room);
+  if (used == 0) return {};
+  // release_kept gives back as many bytes as there are and four.
+  const std::size_t page = 4096;
+  const std::size_t first_free = (used + 4 + page - 1) / page * page;
+  if (first_free < room) unmap(plan + first_free, room - first_free);
+  return {plan, used};
 }
 
 std::span<const std::byte> PlanRecorder::finish() noexcept {

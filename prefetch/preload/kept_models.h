@@ -15,6 +15,11 @@
 
 namespace iotune::prefetch {
 
+// Each is a file in the user's home: who opens one a thousand times must not fill that.
+inline constexpr std::uint32_t kMostKeptOfPath = 64;
+// Of fewer reads nothing is worth a file, and files of a few reads come by the thousand.
+inline constexpr std::uint64_t kLeastReadsKept = 8;
+
 struct KeptKey {
   std::uint64_t path = 0;  // its hash; 0: nothing is kept
   std::uint32_t ordinal = 0;
@@ -30,9 +35,11 @@ KeptKey kept_key(int fd) noexcept;
 std::span<const std::byte> read_kept(const KeptKey& key, const char* predictor) noexcept;
 void release_kept(std::span<const std::byte> kept) noexcept;
 
-// Replaces what there was, as a whole; nothing on any failure.
-void write_kept(const KeptKey& key, const char* predictor,
-                std::span<const std::byte> bytes) noexcept;
+// Replaces what this key's stream has written, or what is damaged, as a whole. What another stream
+// has left stays: then the key's number becomes the next that is free. False on any failure, and
+// where none is.
+bool write_kept(KeptKey& key, const char* predictor, std::span<const std::byte> bytes,
+                bool is_own) noexcept;
 
 void leave_kept_by_jump() noexcept;
 
@@ -45,6 +52,9 @@ class PlanRecorder {
   void add(const patterns::Extent& access) noexcept;
   // The plan so far; what it lies in is the recorder's.
   std::span<const std::byte> finish() noexcept;
+  // The same in memory of its own, to be given back by release_kept(); it can be gone on with
+  // adding. Empty where there is no memory, or the plan has ended.
+  std::span<const std::byte> copy() noexcept;
   void release() noexcept;
 
  private:

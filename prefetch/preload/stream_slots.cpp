@@ -46,6 +46,11 @@ StreamSlot* take_slot() noexcept {
   return slot;
 }
 
+// Whether a plan of another stream foretold this one: it is not written down again.
+bool is_foretold(const KeptState& state) noexcept {
+  return !state.kept.empty() && !state.is_own_past && 2 * state.planned >= state.reads;
+}
+
 }  // namespace
 
 void set_up_slots(const PrefetchOptions& options, const prefetch::Limits& limits) noexcept {
@@ -86,7 +91,8 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
     *state = {};
     state->key = kept_key(fd);
     state->kept = how.earlier = read_kept(state->key, g_options.name);
-    if (g_options.kind->name == "recorded" && state->kept.empty() && state->key.path != 0) {
+    // Where the stream turns out to be a known one the recorder is given back.
+    if (g_options.kind->name == "recorded" && state->key.path != 0) {
       state->plan = PlanRecorder::make();
     }
   }
@@ -114,14 +120,20 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
 
 void keep_model(StreamSlot& slot) noexcept {
   KeptState* const state = kept_state(slot);
-  if (state == nullptr || slot.unfit) return;
-  if (state->plan != nullptr) write_kept(state->key, g_options.name, state->plan->finish());
+  if (state == nullptr || slot.unfit || slot.stream().counts().reads < kLeastReadsKept) return;
+  if (state->plan != nullptr && is_foretold(*state)) return;
+  if (state->plan != nullptr) {
+    state->is_written =
+        write_kept(state->key, g_options.name, state->plan->finish(), state->is_written) ||
+        state->is_written;
+  }
   if (g_options.kind->keep == nullptr) return;
   const std::size_t bytes = g_options.kind->kept_bytes(slot.predictor());
   auto* const memory = static_cast<std::byte*>(private_memory(bytes));
   if (memory == nullptr) return;
   const std::size_t used = g_options.kind->keep(slot.predictor(), {memory, bytes});
-  if (used > 0) write_kept(state->key, g_options.name, {memory, used});
+  // Of what the processes of a path learn the last one stays.
+  if (used > 0) write_kept(state->key, g_options.name, {memory, used}, true);
   unmap(memory, bytes);
 }
 

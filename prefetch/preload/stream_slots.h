@@ -19,9 +19,19 @@ inline constexpr unsigned kMostStreams = 256;  // a StreamSlot's number has 8 bi
 
 // What a stream keeps over runs, where its predictor does: behind the predictor's memory.
 struct KeptState {
+  static constexpr std::size_t kFirst = 32;
+
   KeptKey key;
-  std::span<const std::byte> kept;  // by an earlier run
-  PlanRecorder* plan;               // nullptr: none is recorded
+  std::span<const std::byte>
+      kept;            // by an earlier run or another process, or the stream's own past
+  PlanRecorder* plan;  // nullptr: none is recorded
+  bool is_written;     // `key` is the number of this stream's own file
+  // Of "recorded", see plan_choice.h.
+  bool is_own_past;
+  std::uint8_t firsts, tries;
+  std::uint8_t resumed;  // behind the one of the first reads that came again; 0: none did
+  std::uint32_t reads, planned;
+  patterns::Extent first[kFirst];  // that the stream has read
 };
 
 // The predictor's memory lies behind it: all of a stream in 1,024 bytes, where nothing is kept.

@@ -10,6 +10,7 @@
 #include "prefetch/cache/read_cache.h"
 #include "prefetch/cache/written_files.h"
 #include "prefetch/preload/helper_thread.h"
+#include "prefetch/preload/plan_choice.h"
 #include "prefetch/preload/program_transfers.h"
 #include "prefetch/preload/slice.h"
 #include "prefetch/preload/stream_slots.h"
@@ -94,13 +95,14 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
     if (!slot->live || slot->fd != read.fd || slot->file != read.file || slot->unfit) return;
     Extent access{read.offset, read.bytes};
     if (read.buffered && !read_by_stdio(*slot, access)) return;
-    const KeptState* const state = kept_state(*slot);
-    const bool recorded = state != nullptr && state->plan != nullptr;
-    if (recorded) state->plan->add(access);
+    KeptState* const state = g_options.kind->name == "recorded" ? kept_state(*slot) : nullptr;
+    if (state != nullptr && state->plan != nullptr) state->plan->add(access);
+    const bool planned = state != nullptr && is_planned(*slot, access);
     wants = slot->stream().saw_read(access, read.start_ticks, read.duration_ticks);
+    if (state != nullptr) choose_plan(*slot, access, planned);
     slot->is_ahead.store(slot->stream().is_ahead(), std::memory_order_relaxed);
-    // A plan is written down whole.
-    slot->idle.store(!recorded && slot->stream().is_idle(), std::memory_order_relaxed);
+    // A plan is written down whole, and followed read by read.
+    slot->idle.store(state == nullptr && slot->stream().is_idle(), std::memory_order_relaxed);
   }
   // It may have been asked for while it was under way: no helper needs to begin it any more.
   if (!read.served && is_any_cached(slot->number)) {

@@ -140,7 +140,9 @@ assert held() - before < 4 << 20, held() - before
         for _ in range(2):
             script(place, place.scratch / "root", text, IOTUNE_PREFETCH=predictor)
             models = list(folder.glob(f"*.{predictor}"))
-            assert 1 <= len(models) <= 64, (predictor, len(models))
+            # Markov learns nothing of reads that come out of memory, and keeps nothing then.
+            least = 1 if predictor == "recorded" else 0
+            assert least <= len(models) <= 64, (predictor, len(models))
             # The second run finds each of them damaged.
             for model in models:
                 content = bytearray(model.read_bytes()) + bytes(200_000)
