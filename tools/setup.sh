@@ -52,7 +52,7 @@ readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bi
 
 readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
 readonly FUZZ_PACKAGES=(clang libclang-rt-14-dev)
-readonly PACKAGING_PACKAGES=(lintian bubblewrap musl tcl lua5.3 lua-posix lua-term lua-bit32
+readonly PACKAGING_PACKAGES=(lintian bubblewrap musl-tools tcl lua5.3 lua-posix lua-term lua-bit32
   lua-filesystem lua-json)
 # The two kinds of environment modules exclude each other, and both change login shells: they are
 # unpacked and not installed.

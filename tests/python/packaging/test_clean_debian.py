@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+import iotune
 from support import preloaded
+from support.installed.package_files import PACKAGE, output
 from support.repository import ROOT
 
 pytestmark = [
@@ -30,7 +32,6 @@ iotune --version
 iotune lib
 iotune run -- /usr/bin/python3 -c "open('/root/written', 'wb').write(b'x' * 300000)"
 iotune show
-iotune report --help >/dev/null
 env {preload}=$(iotune lib) IOTUNE_TRACE=/root/bare.iotrace dd if=/root/written of=/root/copy bs=1000
 iotune show /root/bare.iotrace
 echo GLIBC $(ldd --version | head -n 1)
@@ -123,6 +124,32 @@ def test_a_wheel_serves_a_clean_debian(
     (line,) = (line for line in text.splitlines() if line.startswith("GLIBC "))
     assert line.endswith(glibc), line
     assert left(text) == []
+
+
+def test_a_folder_bound_from_outside_serves_a_container_with_another_glibc(
+    place: Path, tmp_path: Path
+) -> None:
+    """As docs/howto/containers.md says, by bubblewrap: Apptainer is not at hand."""
+    if shutil.which("bwrap") is None:
+        pytest.skip("NOT VERIFIED containers: there is no bwrap (tools/setup.sh packaging)")
+    subprocess.run(
+        [ROOT / "tools" / "clean_root.sh", "--root", place, "--suite", "bullseye", "--", "true"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    inside = [
+        *("bwrap", "--ro-bind", place / "run", "/", "--dev", "/dev", "--proc", "/proc"),
+        *("--tmpfs", "/dev/shm", "--tmpfs", "/tmp", "--ro-bind", PACKAGE / "lib", "/mnt"),
+        *("--bind", tmp_path, "/srv", "--unshare-pid", "--clearenv"),
+        *("--setenv", "PATH", "/usr/bin:/bin", "--setenv", "IOTUNE_TRACE", "/srv/run.iotrace"),
+        *("--setenv", preloaded.VARIABLE, "/mnt/libiotune.so"),
+    ]
+    wrote = "head -c 300000 /dev/zero >/srv/zeros && dd if=/srv/zeros of=/srv/copy bs=30000"
+    assert "2.31" in output(*inside, "ldd", "--version")
+    (tmp_path / "run.iotrace").unlink(missing_ok=True)
+    done = subprocess.run(list(map(str, [*inside, "sh", "-c", wrote])), capture_output=True)
+    assert done.returncode == 0 and b"symbol" not in done.stderr, done
+    run = iotune.open_trace(tmp_path / "run.iotrace")
+    assert "/srv/copy" in {file.path for file in run.summary.files}
 
 
 def test_the_debian_package_serves_a_clean_debian(place: Path, tmp_path: Path) -> None:
