@@ -40,10 +40,9 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   install(FILES debian/lintian-overrides RENAME iotune
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides)
 endif()
-# Written by the commands themselves, where a build has made them.
-install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
-
 if(IOTUNE_BUILD_PYTHON)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+    FILES_MATCHING PATTERN *.1)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/iotune/ DESTINATION ${IOTUNE_PACKAGE_DIR}
     PATTERN __pycache__ EXCLUDE)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/models/ DESTINATION ${IOTUNE_PACKAGE_DIR}/models

@@ -52,9 +52,7 @@ def goes_and_comes_back(place: Place, words: list[object]) -> None:
         assert ":".join(parts[1:]) == before.replace(" ", ":"), (before, loaded)
         assert str(prefix / "bin") in loaded["path"].split(":"), loaded
         assert loaded["home"] == str(prefix), loaded
-        away = variables(
-            place, load + f'\neval "$({tool} bash unload {name} 2>/dev/null)"', before
-        )
+        away = variables(place, load + f'\neval "$({tool} bash unload {name} 2>/dev/null)"', before)
         assert away["preload"] in ({before} if before else {"", "unset"}), (before, away)
         assert str(prefix) not in away["path"] and away["home"] == "", away
     # A program that is started while it is loaded.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from support.place import Place
 from support.preloaded import Done
@@ -35,7 +36,7 @@ def preload_in(prefix: Path) -> Path:
     return found
 
 
-def command(*words: object, place: Place, cwd: Path | None = None, **env: object) -> Done:
+def command(*words: object, place: Place, cwd: Path | None = None, **env: Any) -> Done:
     """Run a tool that must succeed."""
     done = place.run(*words, preload=False, cwd=cwd, PATH=os.environ["PATH"], **env)
     assert done.status == 0, f"{words}: {done.status}\n{done.out.decode()}\n{done.err.decode()}"

@@ -32,7 +32,8 @@ iotune --version
 iotune lib
 iotune run -- /usr/bin/python3 -c "open('/root/written', 'wb').write(b'x' * 300000)"
 iotune show
-env {preload}=$(iotune lib) IOTUNE_TRACE=/root/bare.iotrace dd if=/root/written of=/root/copy bs=1000
+export IOTUNE_TRACE=/root/bare.iotrace
+env {preload}=$(iotune lib) dd if=/root/written of=/root/copy bs=1000
 iotune show /root/bare.iotrace
 echo GLIBC $(ldd --version | head -n 1)
 {remove}
@@ -46,7 +47,7 @@ python3 -m venv /root/e
 /root/e/bin/pip install --quiet --no-index --find-links wheels iotune
 export PATH=/root/e/bin:$PATH
 """
-PACKAGE = """
+DEBIAN = """
 apt-get -qq update
 apt-get -qq install -y --no-install-recommends ./*.deb >/dev/null 2>&1
 """
@@ -155,7 +156,7 @@ def test_a_folder_bound_from_outside_serves_a_container_with_another_glibc(
 def test_the_debian_package_serves_a_clean_debian(place: Path, tmp_path: Path) -> None:
     subprocess.run([ROOT / "packaging" / "debian" / "build.sh", tmp_path], check=True)
     (package,) = tmp_path.glob("iotune_*.deb")
-    text = used(place, "bookworm", package, PACKAGE, "apt-get -qq remove -y iotune >/dev/null 2>&1")
+    text = used(place, "bookworm", package, DEBIAN, "apt-get -qq remove -y iotune >/dev/null 2>&1")
     assert left(text) == []
 
 

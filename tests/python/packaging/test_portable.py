@@ -51,8 +51,6 @@ def _faults_of_cxx() -> list[str]:
     import numpy
 
     found = [
-        fault
-        for path in Path(numpy.__file__).parent.rglob("*.so")
-        for fault in faults(path, (99,))
+        fault for path in Path(numpy.__file__).parent.rglob("*.so") for fault in faults(path, (99,))
     ]
     return found or [f"no libstdc++ in numpy of {sys.executable}"]

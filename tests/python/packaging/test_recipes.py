@@ -1,6 +1,6 @@
 """Recipes and citation say what the project says, and their readers read them.
 
-NOT VERIFIED by anything here: that Spack or EasyBuild builds iotune (docs/howto/install.md says so).
+That Spack or EasyBuild builds iotune is verified by nothing (docs/howto/install.md says so).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ READ = """
 import json, sys
 from easybuild.framework.easyconfig.parser import EasyConfigParser
 from easybuild.tools import options
-options.set_up_configuration(args=["--modules-tool=Lmod", "--allow-use-as-root-and-accept-consequences"],
-                             silent=True)
+words = ["--modules-tool=Lmod", "--allow-use-as-root-and-accept-consequences"]
+options.set_up_configuration(args=words, silent=True)
 found = EasyConfigParser(sys.argv[1]).get_config_dict()
 print(json.dumps({key: found[key] for key in sys.argv[2:]}, default=str))
 """
