@@ -11,8 +11,8 @@ from pathlib import Path
 from support import preloaded
 from support.place import Place, main, not_verified
 from support.posix_calls import compare
-from support.preloaded import Done
 from support.prefetching import notes, plan
+from support.preloaded import Done
 from support.repository import ROOT, program_source
 
 COMPILER = "aarch64-linux-gnu-"
