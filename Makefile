@@ -4,11 +4,12 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build release install check kernels demo bench results docs soak lint format clean
+.PHONY: help setup build release install check kernels demo bench results docs soak lint format wheel clean
 
 # Debian's interpreter by path, see tools/setup.sh.
 CONFIGURE := -DPython3_EXECUTABLE=/usr/bin/python3
 NAME ?=
+PYTHONS ?=
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -59,6 +60,9 @@ format: setup ## rewrite sources in the project's format
 	@git ls-files -z -- '*.c' '*.cpp' '*.h' '*.hpp' | xargs -0r clang-format -i
 	@.venv/bin/ruff check --fix --quiet . || true
 	@.venv/bin/ruff format --quiet .
+
+wheel: setup ## wheels for other machines, in build/wheels: of .venv's Python, or PYTHONS="python3.12 …"
+	@tools/wheel.sh $(PYTHONS)
 
 clean: ## remove what was built; .venv stays
 	@rm -rf build

@@ -79,3 +79,11 @@ if(IOTUNE_XML_ARCHIVE)
 else()
   target_link_libraries(iotune_xml INTERFACE ${LIBXML2_LIBRARIES})
 endif()
+
+# For packaging/: what is carried.
+if(IOTUNE_SQLITE_ARCHIVE)
+  set_property(GLOBAL APPEND PROPERTY IOTUNE_CARRIED sqlite=${SQLite3_VERSION})
+endif()
+if(IOTUNE_XML_ARCHIVE)
+  set_property(GLOBAL APPEND PROPERTY IOTUNE_CARRIED libxml2=${LIBXML2_VERSION_STRING})
+endif()

@@ -96,7 +96,7 @@ case $suite in
   # Before the build, which compiles what is there of them.
   check | soak) step "programs of others" tools/setup.sh companions ;;
 esac
-[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, a browser, clang, HDF5 2.2 in parallel, a zoo" tools/setup.sh cross batch browser fuzz parallel-hdf5 zoo
+[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, a browser, clang, HDF5 2.2 in parallel, packaging tools, a zoo" tools/setup.sh cross batch browser fuzz parallel-hdf5 packaging zoo
 
 case $suite in
   check)

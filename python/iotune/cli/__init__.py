@@ -12,6 +12,7 @@ from iotune import __version__
 from iotune.cli.output import next_command
 from iotune.command_table import COMMANDS, PROGRAM_HELP
 from iotune.entry import main
+from iotune.errors import Error
 
 __all__ = ["application", "main", "run_command"]
 
@@ -41,7 +42,11 @@ def _help(text: Optional[str]) -> str:
 
 
 def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The command line with these commands; the modules of no others are imported."""
+    """The command line with these commands; the modules of no others are imported.
+
+    Among several, one is left out whose extra is not installed: alone it says what is missing.
+    """
+    names = list(names)
     app = typer.Typer(
         name="iotune",
         no_args_is_help=True,
@@ -53,7 +58,12 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     app.callback(help=PROGRAM_HELP)(iotune)
     for name in names:
         module, short = COMMANDS[name]
-        one = import_module(module)
+        try:
+            one = import_module(module)
+        except Error:
+            if len(names) == 1:
+                raise
+            continue
         if name == "db":
             for more in ("db_exchange", "db_history"):  # they add their commands to it
                 import_module(f"iotune.cli.{more}")

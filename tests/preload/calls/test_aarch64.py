@@ -11,6 +11,7 @@ from pathlib import Path
 from support import preloaded
 from support.place import Place, main, not_verified
 from support.posix_calls import compare
+from support.prefetching import notes, plan
 from support.preloaded import Done
 from support.repository import ROOT, program_source
 
@@ -52,12 +53,26 @@ def program(place: Place, name: str) -> Path:
     return target
 
 
-def run(place: Place, library: Path, *command: object) -> Done:
+def run(place: Place, library: Path, *command: object, **more: object) -> Done:
     """The emulator itself is not preloaded: the variables are the program's."""
     env = {**preloaded.variables(library), "IOTUNE_TRACE": place.trace,
-           "IOTUNE_BUFFER_DIR": place.buffers / "b"}  # fmt: skip
+           "IOTUNE_BUFFER_DIR": place.buffers / "b", **more}  # fmt: skip
     words = [word for name, value in env.items() for word in ("-E", f"{name}={value}")]
     return place.run(*QEMU, *words, *command, preload=False)
+
+
+def prefetched(place: Place, library: Path) -> None:
+    """libiotune-prefetch.so, which the preload loads from beside itself, predicts the reads."""
+    place.trace.unlink(missing_ok=True)
+    data = place.scratch / "to read"
+    reads = program(place, "planned_reads")
+    place.right(run(place, library, reads, data, "make", 16 << 20))
+    accesses = [(i * 37 * 4096, 4096) for i in range(100)]
+    listed = plan(place, accesses)
+    place.trace.unlink(missing_ok=True)
+    place.right(run(place, library, reads, data, listed, "pread", 1000, IOTUNE_PREFETCH="pattern"))
+    said = notes(place)
+    assert said["predictor"] == "pattern" and said["reads"] >= 95, said
 
 
 def calls(place: Place) -> None:
@@ -81,6 +96,7 @@ def calls(place: Place) -> None:
     (left,) = (place.buffers / "b").rglob("*.iobuf")
     kept = [c for c in place.calls(left) if c["name"] == "pwrite"]
     assert len(kept) == 5000, len(kept)
+    prefetched(place, library)
     print(f"{os.uname().machine} reads what aarch64 wrote")
 
 
