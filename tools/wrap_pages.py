@@ -1,7 +1,7 @@
 """Wraps prose of Markdown pages at 100 characters: tools/wrap_pages.py PAGE…
 
 Only paragraphs and items with a longer line are set anew; tables, headings, code and all other
-lines stay as they are. What stands in backticks is not broken.
+lines stay as they are. What stands in backticks is broken only where it fills a line.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def wrapped(lines: list[str]) -> list[str]:
     first = item[0] if item else re.match(r"\s*", lines[0])[0]  # type: ignore[index]
     more = " " * len(first)
     text = " ".join(line.strip() for line in [lines[0][len(first) :], *lines[1:]])
-    text = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", GLUE), text)
+    text = re.sub(r"`[^`]{1,90}`", lambda code: code[0].replace(" ", GLUE), text)
     # No line may begin with what Markdown reads as a mark.
     words, glued = text.split(" "), ""
     for word in words:

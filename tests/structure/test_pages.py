@@ -113,7 +113,7 @@ def missing_steps(root: Path) -> list[str]:
 
 
 def wide_lines(root: Path) -> list[str]:
-    """Lines of prose that are wider than the code is; tables, code and headings may be."""
+    """Lines of prose that are wider than the code is; tables, code, headings, comments may be."""
     wrong = []
     for path in tracked(root):
         relative = str(path.relative_to(root))
@@ -122,7 +122,7 @@ def wide_lines(root: Path) -> list[str]:
         fenced = False
         for number, line in enumerate(text_of(path).splitlines(), 1):
             fenced = fenced != line.startswith("```")
-            is_prose = not fenced and not line.lstrip().startswith(("|", "#"))
+            is_prose = not fenced and not line.lstrip().startswith(("|", "#", "<!--"))
             if is_prose and not line.startswith("    ") and len(line) > WIDTH:
                 wrong.append(f"{relative}:{number} {len(line)}")
     return wrong

@@ -14,7 +14,37 @@ import pytest
 from support.repository import ROOT
 
 LONGEST = 30
-TOLERATED: dict[str, int] = {}
+TOLERATED = {
+    "docs/calls.md": 5,
+    "docs/commands.md": 74,
+    "docs/database.md": 29,
+    "docs/descriptors.md": 19,
+    "docs/design-principles.md": 1,
+    "docs/environment.md": 8,
+    "docs/findings.md": 6,
+    "docs/import.md": 6,
+    "docs/life-of-a-call.md": 6,
+    "docs/logstore.md": 9,
+    "docs/models.md": 11,
+    "docs/offset-index.md": 3,
+    "docs/patterns.md": 6,
+    "docs/prefetch.md": 18,
+    "docs/reading.md": 3,
+    "docs/response-times.md": 5,
+    "docs/results/chunk-rows.md": 1,
+    "docs/results/decision.md": 1,
+    "docs/results/finish.md": 1,
+    "docs/results/latency.md": 1,
+    "docs/results/logstore.md": 10,
+    "docs/results/ppis.md": 1,
+    "docs/results/prefetch-programs.md": 1,
+    "docs/results/prefetch.md": 1,
+    "docs/results/report.md": 1,
+    "docs/results/safety.md": 1,
+    "docs/results/scale.md": 1,
+    "docs/safety.md": 22,
+    "docs/similarity.md": 8,
+}
 
 FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -80,7 +110,7 @@ LONG = " ".join(["word"] * 31)
 
 
 @pytest.fixture
-def house(tmp_path: Path):  # type: ignore[no-untyped-def]
+def house(tmp_path: Path) -> Path:
     (tmp_path / "docs" / "howto").mkdir(parents=True)
     (tmp_path / "README.md").write_text("# A title\n\nShort.\n")
     return tmp_path
