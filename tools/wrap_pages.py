@@ -37,6 +37,10 @@ def blocks_of(text: str) -> list[list[str]]:
     return blocks
 
 
+def _glued(code: str) -> str:
+    return code.replace(" ", GLUE) if len(code) <= WIDTH - 10 else code
+
+
 def wrapped(lines: list[str]) -> list[str]:
     """The block with lines of at most WIDTH characters, as far as words allow."""
     if all(len(line) <= WIDTH for line in lines) or FENCE.match(lines[0]):
@@ -45,7 +49,7 @@ def wrapped(lines: list[str]) -> list[str]:
     first = item[0] if item else re.match(r"\s*", lines[0])[0]  # type: ignore[index]
     more = " " * len(first)
     text = " ".join(line.strip() for line in [lines[0][len(first) :], *lines[1:]])
-    text = re.sub(r"`[^`]{1,90}`", lambda code: code[0].replace(" ", GLUE), text)
+    text = re.sub(r"`[^`]+`", lambda code: _glued(code[0]), text)
     # No line may begin with what Markdown reads as a mark.
     words, glued = text.split(" "), ""
     for word in words:
