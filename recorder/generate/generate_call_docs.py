@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from call_meanings import WORDS, Argument, Meaning
@@ -76,6 +77,13 @@ of property lists, types (H5T), identifiers (H5I), errors (H5E), plugins and con
 ISSUED = Path(__file__).parents[2] / "tests" / "preload" / "programs" / "calls" / "hdf5_calls.c.in"
 
 
+def wrapped(text: str, more: str = "") -> str:
+    """Prose at the width of the code; `more` stands before lines after the first."""
+    return textwrap.fill(
+        text, 100, subsequent_indent=more, break_long_words=False, break_on_hyphens=False
+    )
+
+
 def not_covered(calls: list[Call]) -> list[str]:
     """The calls of HDF5 that no test issues with random arguments."""
     issued = set(re.findall(r"@\??(H5\w+)\(", ISSUED.read_text()))
@@ -125,7 +133,7 @@ def document(calls: list[Call]) -> str:
     parts = [HEAD]
     for layer, title in LAYERS.items():
         rows = [row(call) for call in calls if call.layer == layer]
-        parts.append(f"## {title}\n{len(rows)} calls. {COVERED[layer]}\n")
+        parts.append(f"## {title}\n" + wrapped(f"{len(rows)} calls. {COVERED[layer]}") + "\n")
         titles = ["call", "does", "recorded", "times"]
         if layer == "hdf5":
             titles.append("HDF5")
@@ -137,7 +145,7 @@ def document(calls: list[Call]) -> str:
     parts.append("## Left out on purpose\n")
     for reason, names in LEFT_OUT.items():
         text = " ".join(f"`{name}`" for name in names.split())
-        parts.append(f"- {reason} {text}")
+        parts.append(wrapped(f"- {reason} {text}", "  "))
     parts.append(f"\n{ALSO_LEFT_OUT}\n")
     return "\n".join(parts)
 

@@ -16,9 +16,9 @@ Every parameter that iotune may set, by the layer that it belongs to. Names are 
 ROMIO, OMPIO, Cray's MPI-IO and Lustre. This page is made from patterndb/settings/parameters.h and
 parameter_gates.h; a value outside of its range is refused with a line that names it.
 
-- **On disk** says what a setting changes of a file: *none*, *allocation* (other offsets and size,
-  the same contents), *placement* (where the file system puts a new file) or *layout* (readers of
-  raw offsets notice).
+- **On disk** says what a setting changes of a file. *Allocation* means other offsets and another
+  size with the same contents, *placement* where the file system puts a new file. *Layout* is what
+  readers of raw offsets notice.
 - **Candidate** says whether `iotune train` may try the setting. The others are set only where a
   user asks for them by name, in H5Tuner's XML ([The pattern database](database.md)).
 - **Gate** is what must hold before the setting is applied. *Agreed by all ranks* means that the

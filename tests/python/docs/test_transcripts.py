@@ -1,4 +1,4 @@
-"""What the documentation's sessions show is what happens (support/transcripts.py)."""
+"""What the documentation's sessions show is what happens (support/installed/transcripts.py)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from support.installed.transcripts import blocks, differences, masked, matches, rewritten
 from support.repository import ROOT
-from support.transcripts import blocks, differences, masked, matches, rewritten
 
 PAGES = sorted(
     str(page.relative_to(ROOT))

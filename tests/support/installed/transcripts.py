@@ -12,7 +12,7 @@ terminal, for which tables would lose columns and text would be wrapped by the w
 paths. Numbers and their units may differ, the width of columns, and the ends of
 lines. `…` stands for any text.
 
-    python3 tests/run.py tests/support/transcripts.py [--write] docs/tutorial.md…
+    python3 tests/run.py tests/support/installed/transcripts.py [--write] docs/tutorial.md…
 
 prints what differs; with --write the page gets the output of this run, but where it leaves lines
 out and still is right.
