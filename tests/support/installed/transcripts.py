@@ -45,7 +45,7 @@ MASKED = (
     (re.compile(rf"{NUMBER}(?: ?{UNIT}(?![\w]))?"), "N"),
     (re.compile(r"\s+"), " "),
 )
-SECONDS = 120
+SECONDS = 600  # a watchdog, for a machine that is busy
 
 
 @dataclass
