@@ -327,6 +327,18 @@ bool compaction_is_worth_it(const CompactionGain& gain) {
          (dead > gain.most_live_bytes && dead >= kWorthLogBytes);
 }
 
+namespace {
+
+int compact_under_lock(const std::string& path, CompactOptions& options) {
+  options.lock_is_held = true;
+  options.syncs = false;
+  errno = 0;
+  if (compact(path, options)) return 0;
+  return -(errno != 0 ? errno : EIO);
+}
+
+}  // namespace
+
 // By the number of files, then by their sizes.
 bool compaction_may_be_worth_it(int directory, const OwnFiles& own) noexcept {
   try {
@@ -361,11 +373,17 @@ int compact_on_close(const std::string& path) noexcept {
     }
     CompactOptions options;
     options.most_copied_bytes = kMostCopiedAtClose;
-    options.lock_is_held = true;
-    options.syncs = false;
-    errno = 0;
-    if (compact(path, options)) return 0;
-    return -(errno != 0 ? errno : EIO);
+    return compact_under_lock(path, options);
+  } catch (...) {
+    return -ENOMEM;
+  }
+}
+
+int merge_indexes(const std::string& path) noexcept {
+  try {
+    CompactOptions options;
+    options.least_live = 0;
+    return compact_under_lock(path, options);
   } catch (...) {
     return -ENOMEM;
   }

@@ -68,4 +68,8 @@ bool compaction_may_be_worth_it(int directory, const OwnFiles& own) noexcept;
 // storage only where something of the file was synced before. 0 or -errno.
 int compact_on_close(const std::string& path) noexcept;
 
+// For who reads the file and holds the same lock: one index in place of all; logs stay as they are.
+// Nothing is said where that cannot be done: then it stays as it is. 0 or -errno.
+int merge_indexes(const std::string& path) noexcept;
+
 }  // namespace iotune::logstore

@@ -244,6 +244,7 @@ void StoredFile::before_removal() noexcept {
     const std::lock_guard lock(mutex_);
     if (removed_) return 0;
     must_look_ = true;
+    indexes_were_merged_ = true;  // nobody will read them any more
     if (ready_view() == 0 && base_) {
       logs_.set_most(kMostLogsOfRemoved);
       for (std::uint32_t i = 0; i < base_->writers(); ++i) {

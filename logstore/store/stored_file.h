@@ -90,6 +90,7 @@ class StoredFile final : public LoggedFile {
   int ready_survey();
   int ready_view();
   int merge_once(bool& again);
+  void let_indexes_be_merged();
   void drop_view() noexcept;
   std::int64_t size_here();
   struct Piece {
@@ -135,6 +136,7 @@ class StoredFile final : public LoggedFile {
   std::int64_t first_change_ns_ = 0;
   std::int64_t last_change_ns_ = 0;
 
+  bool indexes_were_merged_ = false;  // or it was tried
   bool must_look_ = false;
   bool removed_ = false;
   bool said_damage_ = false;

@@ -1,5 +1,6 @@
 // What a program sees: the view of the file, merged when it is needed.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "logstore/compact/compaction.h"
 #include "logstore/format.h"
 #include "logstore/store/read_plan.h"
 #include "logstore/store/stored_file.h"
@@ -79,11 +81,41 @@ int StoredFile::ready_view() {
   for (int tries = 0; !base_ && tries < kMostTries; ++tries) {
     if (removed_ && (!survey_ || !survey_->is_alone())) return -ESTALE;
     if (const int wrong = ready_survey(); wrong != 0) return wrong;
+    let_indexes_be_merged();
+    if (const int wrong = ready_survey(); wrong != 0) return wrong;
     bool again = false;
     if (const int wrong = merge_once(again); wrong != 0) return wrong;
     if (again) survey_.reset();
   }
   return base_ ? 0 : -EAGAIN;
+}
+
+// Many indexes that no close has merged (their writers were killed, or kept them): the first reader
+// merges them for all, and the others wait for that, as writers wait for a compaction, but not for
+// long. A writer that has the file open keeps all of them from it, and so does a directory that may
+// not be written to: then each reads all by itself.
+void StoredFile::let_indexes_be_merged() {
+  if (indexes_were_merged_ || writer_ || removed_ || !options_.compacts_on_close) return;
+  indexes_were_merged_ = true;
+  CompactionGain gain;
+  for (const Survey::Writer& other : survey_->others) {
+    if (other.index.inode == 0) continue;
+    ++gain.single_indexes;
+    gain.index_bytes += other.index.bytes;
+  }
+  if (!compaction_is_worth_it(gain)) return;
+  const int fd = description_file_.get();
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    merge_indexes(current_path());
+  } else if (errno == EWOULDBLOCK) {
+    constexpr timespec kPause{0, 1'000'000};
+    constexpr int kMostPauses = 5000;
+    for (int i = 0; i < kMostPauses && flock(fd, LOCK_SH | LOCK_NB) != 0; ++i) {
+      nanosleep(&kPause, nullptr);
+    }
+  }
+  flock(fd, LOCK_UN);
+  survey_.reset();
 }
 
 int StoredFile::merge_once(bool& again) {

@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "logstore/compact/compaction.h"
 #include "logstore/read/container.h"
@@ -56,6 +58,16 @@ class StoreCompactionTest : public ::testing::Test {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_EQ(status, 0);
   }
+  template <class Work>
+  static int in_child(Work&& work) {
+    LoggedFile::before_fork();
+    const pid_t child = fork();
+    LoggedFile::after_fork(child == 0);
+    if (child == 0) _exit(work());
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
   static std::string content(LoggedFile& file) {
     EXPECT_EQ(file.refresh(), 0);
     std::string all(500, '?');
@@ -68,6 +80,57 @@ class StoreCompactionTest : public ::testing::Test {
 
   fs::path root_, path_;
 };
+
+TEST_F(StoreCompactionTest, many_indexes_that_nobody_merged_are_merged_by_the_first_who_reads) {
+  const auto indexes = [&] {
+    return std::count_if(fs::directory_iterator(path_), {}, [](const fs::directory_entry& one) {
+      return one.path().extension() == ".index" && one.path().filename() != "merged.index";
+    });
+  };
+  StoreOptions keeps;
+  keeps.compacts_on_close = false;
+  std::string all;
+  for (int i = 0; i < 20; ++i) all += std::string(10, static_cast<char>('a' + i));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(in_child([&] {
+                std::shared_ptr<LoggedFile> file;
+                if (LoggedFile::open(path_, keeps, file) != 0) return 1;
+                const std::string text = all.substr(10 * static_cast<std::size_t>(i), 10);
+                return file->write(10 * i, text.data(), 10) == 10 ? file->flush() : 2;
+              }),
+              0);
+  }
+  EXPECT_EQ(indexes(), 20);
+  EXPECT_EQ(in_child([&] {
+              std::shared_ptr<LoggedFile> file;
+              return LoggedFile::open(path_, keeps, file) == 0 && content(*file) == all ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(indexes(), 20) << "who keeps them keeps them";
+  {
+    std::shared_ptr<LoggedFile> writer;
+    ASSERT_EQ(LoggedFile::open(path_, keeps, writer), 0);
+    ASSERT_EQ(writer->write(0, "a", 1), 1);
+    ASSERT_EQ(writer->flush(), 0);
+    EXPECT_EQ(in_child([&] { return content(*open()) == all ? 0 : 1; }), 0);
+    EXPECT_EQ(indexes(), 21) << "somebody writes";
+  }
+  LoggedFile::close_idle();
+  // Many at once, and each of them reads all of it.
+  std::vector<pid_t> readers;
+  for (int i = 0; i < 8; ++i) {
+    readers.push_back(fork());
+    if (readers.back() == 0) _exit(content(*open()) == all ? 0 : 1);
+  }
+  for (const pid_t reader : readers) {
+    int status = 0;
+    ASSERT_EQ(waitpid(reader, &status, 0), reader);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(indexes(), 0);
+  EXPECT_EQ(generation(), 1U);
+  EXPECT_EQ(content(*open()), all);
+}
 
 TEST_F(StoreCompactionTest, the_last_of_many_that_close_it_compacts) {
   std::string all;
