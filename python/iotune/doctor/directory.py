@@ -22,7 +22,8 @@ from iotune.reports.tables import path_text, size_text
 _LEAST_BYTES = 64 << 20  # what `iotune prove` asks for
 _LEAST_INODES = 64
 _SECONDS = 20
-_CEPH_STRIPES = "ceph.file.layout.stripe_count"
+# As a run sets it (tuner/posix/file_layout.cpp); CephFS's own default.
+_CEPH_LAYOUT = ("ceph.file.layout", b"stripe_unit=4194304 stripe_count=1 object_size=4194304")
 _SHOWN = 4
 # Options with a value that are shown.
 _TOLD = frozenset("vers nfsvers proto sec rsize wsize local_lock lookupcache actimeo size".split())
@@ -112,9 +113,9 @@ def _layout(directory: Path, file: Path) -> Check:
         return Check("layout", WORKS, "Lustre: new files get their stripes at their open", "", name)
     if kind == "cephfs":
         try:
-            empty = file.with_name("empty")
-            empty.touch()
-            os.setxattr(empty, _CEPH_STRIPES, b"1")
+            # On the descriptor of an empty file, as a run sets it.
+            with file.with_name("empty").open("wb") as empty:
+                os.setxattr(empty.fileno(), *_CEPH_LAYOUT)
         except OSError as problem:
             return Check("layout", PARTLY, f"CephFS refuses a layout: {problem.strerror}",
                          "ask for a client key with the right `p`", name)  # fmt: skip

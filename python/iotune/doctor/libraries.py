@@ -18,7 +18,8 @@ from iotune.launch.elf import read_executable, read_symbols
 _SECONDS = 30
 # "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)", or the path alone.
 _FOUND = re.compile(r"^\s*(?:(\S+) => )?(/.*) \(0x[0-9a-f]+\)$")
-_MISSING = re.compile(r"^\s*(\S+) => not found")
+# What ends the list; other linkers, and ldd, go on with "=> not found".
+_MISSING = re.compile(r"(\S+): cannot open shared object file|^\s*(\S+) => not found")
 # H5public_settings is part of every libhdf5 that was not built without it.
 _HDF5_MARK = b"SUMMARY OF THE HDF5 CONFIGURATION"
 # A child asks, for a library of MPI starts threads and handlers as soon as it is loaded.
@@ -78,8 +79,8 @@ def loaded_by(file: str, preload: str = "", environment: Mapping[str, str] | Non
         raise Error(f"{linker} --list {file}: {problem}") from None
     lines = done.stdout.splitlines()
     found = [os.path.normpath(match[2]) for match in map(_FOUND.match, lines) if match]
-    missing = [match[1] for match in map(_MISSING.match, lines) if match]
     faults = [line for line in done.stderr.splitlines() if line.strip()]
+    missing = [match[1] or match[2] for match in map(_MISSING.search, lines + faults) if match]
     fault = faults[0] if faults else "" if done.returncode == 0 else f"status {done.returncode}"
     return Loaded(tuple(found), tuple(dict.fromkeys(missing)), fault)
 

@@ -77,7 +77,8 @@ class Scrubber:
     def text(self, text: str) -> str:
         """The text without private names."""
         for path in self._paths:
-            text = text.replace(path, self._path(path))
+            if path in text:
+                text = text.replace(path, self._path(path))
         for home in self._homes:
             text = re.sub(re.escape(home) + r"(?![\w.-])", "<home>", text)
         text = _MAIL.sub("<mail>", text)
