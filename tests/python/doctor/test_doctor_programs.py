@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from iotune.doctor.check import FAILS, PARTLY, UNKNOWN, WORKS
+from iotune.launch import start
 from support import mpis
 from support.installed.doctors import Patient, says
 
@@ -103,6 +105,18 @@ def test_a_setuid_copy_of_another_user(patient: Patient) -> None:
     says(patient.about(copy), "setuid", FAILS, "ignores the preload", "copy")
     os.chmod(copy, 0o755)
     says(patient.about(copy), "setuid", WORKS)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT VERIFIED: gives capabilities, which wants root")
+def test_capabilities_of_a_file(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    [program] = need("true")
+    copy = shutil.copy(program, patient.work / "copy")
+    # cap_net_raw, permitted and effective, of revision 2.
+    os.setxattr(copy, "security.capability", struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0))
+    says(patient.about(copy), "setuid", WORKS)  # root keeps the preload
+    monkeypatch.setattr(os, "geteuid", lambda: 65534)
+    assert "capabilities" in start.why_secure(copy)
+    assert start.why_secure(program) == ""
 
 
 def test_sanitizers(patient: Patient) -> None:
