@@ -65,7 +65,7 @@ def command(
         words or (), on.absolute() if on is not None else None, everything=bundle is not None
     )
     if as_json:
-        print_json(found.as_json())
+        print_json("doctor", found.as_json())
     else:
         show_visit(found)
     if bundle is not None:

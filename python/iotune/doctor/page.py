@@ -46,7 +46,7 @@ Each check has an id, one of four verdicts, what was seen, and what to do.
 | unknown | iotune cannot tell: try it with a small case |
 
 The exit status is 1 where something does not work, 0 otherwise, and 2 for a command line that is
-not understood. `--json` prints what python/iotune/doctor/doctor.schema.json describes.
+not understood. `--json` prints what python/iotune/schemas/doctor.schema.json describes.
 
 ## What the last run itself says
 

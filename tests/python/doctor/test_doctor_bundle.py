@@ -17,7 +17,7 @@ from iotune.launch import preload
 from support.installed.doctors import Patient
 from support.repository import ROOT
 
-SCHEMA = json.loads((ROOT / "python" / "iotune" / "doctor" / "doctor.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "python" / "iotune" / "schemas" / "doctor.schema.json").read_text())
 USER = "quixote"
 PROGRAM = """
 import os

@@ -16,7 +16,7 @@ from iotune.doctor.page import page
 from support.installed.doctors import Patient
 from support.repository import ROOT
 
-SCHEMA = json.loads((ROOT / "python" / "iotune" / "doctor" / "doctor.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "python" / "iotune" / "schemas" / "doctor.schema.json").read_text())
 PAGE = ROOT / "docs" / "howto" / "when-nothing-happens.md"
 WIDTH = 80
 
