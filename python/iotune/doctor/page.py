@@ -56,9 +56,9 @@ refused, with the reason; `iotune show` what is missing in a trace. Start there 
 ## A support ticket
 
 `iotune doctor --bundle ticket.tar.gz -- ./program` writes one file for whoever helps you, and
-prints what is in it: the doctor's answer as JSON, versions, variables of iotune, MPI, HDF5 and
-hints, mounts, and what `iotune show` and `iotune explain` say of the last run. A file that is
-there is never replaced.
+prints what is in it. These are the doctor's answer as JSON, versions, mounts, variables of iotune,
+MPI, HDF5 and hints, and what `iotune show` and `iotune explain` say of the last run. A file that
+is there is never replaced.
 
 User names, host names, home directories, e-mail and network addresses are replaced. A folder that
 is not the system's becomes a number, the same wherever it appears. The last names of files,
