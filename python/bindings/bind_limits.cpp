@@ -1,4 +1,5 @@
-// What the site and the batch system allow this process, for Python.
+// What the site and the batch system allow this process, and what libraries and file systems are,
+// as the preload sees it, for Python.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -6,12 +7,17 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "core/abi/mpi_identity.h"
 #include "core/process/site_limits.h"
 #include "python/bindings/bindings.h"
 #include "tuner/decision/job_memory.h"
+#include "tuner/posix/file_system.h"
 
 namespace {
+
+using pybind11::literals::operator""_a;
 
 std::optional<std::uint64_t> job_limit_bytes() {
   const std::uint64_t limit = iotune::tuner::job_limit_bytes();
@@ -30,6 +36,46 @@ bool site_switches_off() {
   return read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr).most == Mode::kOff;
 }
 
+// read_site_limits() tells its faults to a plain function.
+std::vector<std::string>* g_site_faults = nullptr;
+
+pybind11::dict site_limits() {
+  using namespace iotune;
+  std::vector<std::string> faults;
+  g_site_faults = &faults;
+  const SiteLimits limits =
+      read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"),
+                       [](const char* text) noexcept { g_site_faults->emplace_back(text); });
+  g_site_faults = nullptr;
+  pybind11::dict found;
+  found["mode"] = limits.most == Mode::kTune     ? "tune"
+                  : limits.most == Mode::kRecord ? "record"
+                                                 : "off";
+  found["frozen"] = limits.frozen;
+  found["share"] = limits.share;
+  found["database"] = limits.database;
+  found["faults"] = faults;
+  return found;
+}
+
+// Member `version` is empty for an MPI that is left alone.
+pybind11::dict identify_mpi(const std::string& library_version, const std::string& soname,
+                            bool has_open_mpi_objects) {
+  using iotune::MpiAbi;
+  const iotune::MpiIdentity identity =
+      iotune::identify_mpi(library_version.c_str(), soname.c_str(), has_open_mpi_objects);
+  pybind11::dict found;
+  found["version"] = identity.known ? identity.version : "";
+  found["abi"] = identity.abi == MpiAbi::kOpenMpi    ? "Open MPI"
+                 : identity.abi == MpiAbi::kStandard ? "standard"
+                                                     : "MPICH";
+  return found;
+}
+
+bool locks_hold_between_nodes(const std::string& file, const std::string& file_system) {
+  return iotune::tuner::locks_hold_between_nodes(file.c_str(), file_system.c_str());
+}
+
 }  // namespace
 
 void bind_limits(pybind11::module_& module) {
@@ -38,4 +84,10 @@ void bind_limits(pybind11::module_& module) {
   module.def("site_is_frozen", &site_is_frozen,
              "Whether /etc/iotune.conf, or what IOTUNE_SITE_CONFIG names, forbids to learn.");
   module.def("site_switches_off", &site_switches_off, "Whether it switches everything off.");
+  module.def("site_limits", &site_limits,
+             "mode, frozen, share and database of these two, and their faults in words.");
+  module.def("identify_mpi", &identify_mpi, "library_version"_a, "soname"_a,
+             "has_open_mpi_objects"_a, "version (empty: unknown) and abi of an MPI's library.");
+  module.def("locks_hold_between_nodes", &locks_hold_between_nodes, "file"_a, "file_system"_a,
+             "Whether fcntl locks exclude processes on other nodes too.");
 }

@@ -75,6 +75,31 @@ def site_switches_off() -> bool:
     return bool(native_part().site_switches_off())
 
 
+def site_limits() -> dict[str, Any]:
+    """What these two files allow: `mode`, `frozen`, `share` (percent of the jobs), `database`.
+
+    `faults`: why one of them is not understood, in the words of a run's line on stderr.
+    """
+    return dict(native_part().site_limits())
+
+
+def identify_mpi(library_version: str, soname: str, has_open_mpi_objects: bool) -> dict[str, str]:
+    """The `version` of an MPI as traces name it, empty where runs leave it alone, and its `abi`.
+
+    The preload's function. `library_version`: what MPI_Get_library_version() says.
+    """
+    return dict(native_part().identify_mpi(library_version, soname, has_open_mpi_objects))
+
+
+def locks_hold_between_nodes(directory: str | os.PathLike[str], filesystem: str) -> bool:
+    """Whether fcntl locks on a directory's files exclude processes on other nodes too.
+
+    The preload's function, by which it refuses settings that sieve.
+    """
+    file = os.path.join(os.fspath(directory), "file")
+    return bool(native_part().locks_hold_between_nodes(file, filesystem))
+
+
 def summarize(path: str | os.PathLike[str]) -> dict[str, Any]:
     """analyzer::RunSummary of a trace or buffer."""
     native = native_part()

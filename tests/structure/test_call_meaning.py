@@ -147,6 +147,8 @@ MAY_NAME_CALLS = {
     "python/iotune/importing/recorder_text.py": "how another tool writes down arguments",
     "models/settings/reach.py": "the call of each setting",
     "python/iotune/findings/properties.py": "the call of each property",
+    "python/iotune/doctor/libraries.py": "symbols by which a library is known",
+    "python/iotune/doctor/linked.py": "symbols that a program imports",
 }
 
 

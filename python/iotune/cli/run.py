@@ -122,7 +122,7 @@ def command(
     if mode is not Mode.off:
         observe = settings.get("IOTUNE_DB", os.environ.get("IOTUNE_DB")) != "none"
         _finish(trace, before, run_id, in_default_place=output is None, observe=observe,
-                why_empty=lambda: _why_empty(programs, seen))  # fmt: skip
+                why_empty=lambda: _why_empty(programs, seen), words=words)  # fmt: skip
     else:
         next_command("iotune", "run", "--", *words, why="this run was not watched: --mode off")
     raise typer.Exit(status)
@@ -218,7 +218,7 @@ def _why_empty(programs: Sequence[str], seen: Optional[bool]) -> str:
 
 def _finish(
     trace: Path, before: Optional[Stamp], run_id: str, in_default_place: bool, observe: bool,
-    why_empty: Callable[[], str],
+    why_empty: Callable[[], str], words: Sequence[str],
 ) -> None:  # fmt: skip
     directory = buffer_root() / run_id
     try:
@@ -230,7 +230,7 @@ def _finish(
         say(f"{alive} process(es) of the run are still alive; a later command adds theirs")
     if stamp_of(trace) in (None, before):
         say(f"nothing was recorded: {why_empty()}")
-        next_command("iotune", "run", "--help")
+        next_command("iotune", "doctor", "--", *words, why="looks for the cause")
         return
     trim_traces()
     say(f"trace: {path_text(trace)} ({size_text(trace.stat().st_size)})")

@@ -5,12 +5,16 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _PT_DYNAMIC, _PT_INTERP, _PT_NOTE = 2, 3, 4
 _SHT_SYMTAB, _SHT_DYNSYM = 2, 11
-_DT_NULL, _DT_NEEDED, _DT_STRTAB = 0, 1, 5
+_DT_NULL, _DT_NEEDED, _DT_STRTAB, _DT_SONAME = 0, 1, 5, 14
 _PT_LOAD = 1
 # Part of every libhdf5 (its H5lib_settings), found where a static one was stripped.
 # The linker of Go names its notes so, and its sections.
@@ -28,6 +32,16 @@ class Executable:
     needed: list[str] = field(default_factory=list)  # libraries by name
     holds_hdf5: bool = False  # H5Fcreate is defined in the file itself
     is_go: bool = False  # linked by Go, with or without C in it
+    machine: int = 0  # e_machine: 62 is x86-64, 183 AArch64
+    soname: str = ""  # of a library
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Names of symbol tables: what the file has itself, and what it takes from elsewhere."""
+
+    defined: frozenset[str]
+    imported: frozenset[str]
 
 
 @dataclass
@@ -59,23 +73,61 @@ def _layout(bits: int, order: str) -> _Layout:
 
 def read_executable(path: str | os.PathLike[str]) -> Executable | None:
     """Read an executable; None where it is no ELF file (a script), unreadable or damaged."""
+    return _read(path, _parse)
+
+
+def read_symbols(path: str | os.PathLike[str], names: Iterable[str]) -> Symbols | None:
+    """Which of `names` stand in an ELF file's symbol tables; None as for read_executable()."""
+    wanted = [name.encode() for name in names]
+    return _read(path, lambda data: _parse_symbols(data, wanted))
+
+
+def _read(path: str | os.PathLike[str], parse: Callable[[mmap.mmap], T | None]) -> T | None:
     try:
         with Path(path).open("rb") as file:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return _parse(data)
+                return parse(data)
     except (OSError, ValueError, struct.error, IndexError):
         return None
 
 
-def _parse(data: mmap.mmap) -> Executable | None:
+def _bits_and_layout(data: mmap.mmap) -> tuple[int, _Layout] | None:
     if data[:4] != b"\x7fELF" or data[4] not in (1, 2) or data[5] not in (1, 2):
         return None
     bits = 64 if data[4] == 2 else 32
-    layout = _layout(bits, "<" if data[5] == 1 else ">")
-    (_, _, _, _, ph_offset, sh_offset, _, _, ph_size, ph_count, sh_size, sh_count, sh_names) = (
-        layout.header.unpack_from(data, 0)
-    )
-    found = Executable(bits=bits, interpreter="")
+    return bits, _layout(bits, "<" if data[5] == 1 else ">")
+
+
+def _parse_symbols(data: mmap.mmap, wanted: Sequence[bytes]) -> Symbols | None:
+    known = _bits_and_layout(data)
+    if known is None:
+        return None
+    bits, layout = known
+    header = layout.header.unpack_from(data, 0)
+    sections = _sections(data, layout, header)
+    defined, imported = set(), set()
+    for name in wanted:
+        has, lacks = _symbol(data, layout, bits, sections, name)
+        if has:
+            defined.add(name.decode())
+        elif lacks:
+            imported.add(name.decode())
+    return Symbols(frozenset(defined), frozenset(imported))
+
+
+def _sections(data: mmap.mmap, layout: _Layout, header: tuple[int, ...]) -> list[tuple[int, ...]]:
+    offset, size, count = header[5], header[10], header[11]
+    return [layout.section.unpack_from(data, offset + index * size) for index in range(count)]
+
+
+def _parse(data: mmap.mmap) -> Executable | None:
+    known = _bits_and_layout(data)
+    if known is None:
+        return None
+    bits, layout = known
+    header = layout.header.unpack_from(data, 0)
+    ph_offset, ph_size, ph_count, sh_names = header[4], header[8], header[9], header[12]
+    found = Executable(bits=bits, interpreter="", machine=header[1])
     segments = []
     for index in range(ph_count):
         words = layout.program.unpack_from(data, ph_offset + index * ph_size)
@@ -88,13 +140,13 @@ def _parse(data: mmap.mmap) -> Executable | None:
             found.interpreter = data[offset : offset + size].split(b"\0")[0].decode()
         if kind == _PT_NOTE and data[offset + 12 : offset + 16] == _GO_NOTE:
             found.is_go = True
-    found.needed = _needed(data, layout, segments)
-    sections = [
-        layout.section.unpack_from(data, sh_offset + index * sh_size) for index in range(sh_count)
-    ]
+    dynamic = _dynamic_texts(data, layout, segments)
+    found.needed = [text for tag, text in dynamic if tag == _DT_NEEDED]
+    found.soname = next((text for tag, text in dynamic if tag == _DT_SONAME), "")
+    sections = _sections(data, layout, header)
     if sh_names < len(sections):
         found.is_go = found.is_go or _has_go_section(data, sections, sections[sh_names][4])
-    found.holds_hdf5 = _defines(data, layout, bits, sections, b"H5Fcreate") or (
+    found.holds_hdf5 = _symbol(data, layout, bits, sections, b"H5Fcreate")[0] or (
         data.find(_HDF5_MARK) >= 0
     )
     return found
@@ -108,9 +160,10 @@ def _has_go_section(data: mmap.mmap, sections: list[tuple[int, ...]], names: int
     return False
 
 
-def _needed(
+def _dynamic_texts(
     data: mmap.mmap, layout: _Layout, segments: list[tuple[int, int, int, int]]
-) -> list[str]:
+) -> list[tuple[int, str]]:
+    """The texts that the dynamic section names, by their tags."""
     entries: list[tuple[int, int]] = []
     for kind, offset, _, size in segments:
         if kind != _PT_DYNAMIC:
@@ -126,7 +179,11 @@ def _needed(
     for kind, offset, address, size in segments:
         if kind == _PT_LOAD and address <= table < address + size:
             base = table - address + offset
-            return [_text(data, base + value) for tag, value in entries if tag == _DT_NEEDED]
+            return [
+                (tag, _text(data, base + value))
+                for tag, value in entries
+                if tag in (_DT_NEEDED, _DT_SONAME)
+            ]
     return []
 
 
@@ -134,9 +191,11 @@ def _text(data: mmap.mmap, at: int) -> str:
     return data[at : data.find(b"\0", at)].decode(errors="replace")
 
 
-def _defines(
+def _symbol(
     data: mmap.mmap, layout: _Layout, bits: int, sections: list[tuple[int, ...]], name: bytes
-) -> bool:
+) -> tuple[bool, bool]:
+    """Whether a symbol is defined in the file, and whether it is there without a definition."""
+    imported = False
     for section in sections:
         if section[1] not in (_SHT_SYMTAB, _SHT_DYNSYM):
             continue
@@ -147,13 +206,14 @@ def _defines(
         places = set()
         at = data.find(name + b"\0", strings, strings_end)
         while at >= 0:
-            if data[at - 1] == 0:
-                places.add(at - strings)
+            # Linkers keep a name that ends another one once.
+            places.add(at - strings)
             at = data.find(name + b"\0", at + 1, strings_end)
         if not places:
             continue
         for words in layout.symbol.iter_unpack(data[offset : offset + size]):
-            defined_in = words[3] if bits == 64 else words[5]
-            if words[0] in places and defined_in != 0:
-                return True
-    return False
+            if words[0] in places:
+                if (words[3] if bits == 64 else words[5]) != 0:
+                    return True, imported
+                imported = True
+    return False, imported

@@ -34,21 +34,40 @@ def programs(command: Sequence[str]) -> list[str]:
 
     `mpirun -n 4 ./a : -n 2 ./b` gives both. What cannot be found is left out.
     """
+    found = [shutil.which(program) for program, _ in programs_and_words(command)]
+    return [os.path.abspath(one) for one in found if one]
+
+
+def programs_and_words(command: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """The same as they are written, each with the words behind it; also what cannot be found."""
     if not command:
         return []
     name = os.path.basename(command[0])
     if name not in _LAUNCHERS and name not in _WRAPPERS:
-        found = shutil.which(command[0])
-        return [os.path.abspath(found)] if found else []
-    result: list[str] = []
+        return [(command[0], list(command[1:]))]
+    result: list[tuple[str, list[str]]] = []
     part: list[str] = []
     for word in [*command[1:], ":"]:
         if word != ":":
             part.append(word)
             continue
-        result += programs(_after_options(part, name))
+        result += programs_and_words(_after_options(part, name))
         part = []
     return result
+
+
+def launchers(command: Sequence[str]) -> list[str]:
+    """The launchers of MPI programs among the words before the program, as they are written."""
+    found: list[str] = []
+    words = list(command)
+    while words:
+        name = os.path.basename(words[0])
+        if name in _LAUNCHERS:
+            found.append(words[0])
+        elif name not in _WRAPPERS:
+            break
+        words = list(_after_options(words[1:], name))
+    return found
 
 
 def _after_options(words: Sequence[str], launcher: str) -> Sequence[str]:
@@ -65,12 +84,27 @@ def _after_options(words: Sequence[str], launcher: str) -> Sequence[str]:
     return []
 
 
-def why_blind(program: str) -> str:
-    """In what respect the preload cannot see `program`, in plain words; empty where it can."""
+def why_secure(program: str) -> str:
+    """Why the dynamic linker ignores the preload for `program`, in plain words; else empty."""
     try:
         found = os.stat(program)
     except OSError:
         return ""
+    if (found.st_mode & stat.S_ISUID and found.st_uid != os.geteuid()) or (
+        found.st_mode & stat.S_ISGID and found.st_gid != os.getegid()
+    ):
+        return "is setuid or setgid: the dynamic linker ignores the preload"
+    try:
+        has_capabilities = bool(os.getxattr(program, "security.capability"))
+    except OSError:
+        return ""
+    if has_capabilities and os.geteuid() != 0:
+        return "has capabilities of its own (getcap): the dynamic linker ignores the preload"
+    return ""
+
+
+def why_blind(program: str) -> str:
+    """In what respect the preload cannot see `program`, in plain words; empty where it can."""
     elf = read_executable(program)
     if elf is None:
         return ""
@@ -81,10 +115,9 @@ def why_blind(program: str) -> str:
             "is a Go program: Go makes its system calls itself, past every library, so that its "
             "I/O cannot be seen or tuned"
         )
-    if (found.st_mode & stat.S_ISUID and found.st_uid != os.geteuid()) or (
-        found.st_mode & stat.S_ISGID and found.st_gid != os.getegid()
-    ):
-        return "is setuid or setgid: the dynamic linker ignores the preload"
+    secure = why_secure(program)
+    if secure:
+        return secure
     if elf.holds_hdf5:
         return (
             "holds a static libhdf5: its HDF5 calls cannot be seen, only MPI-IO and POSIX; "

@@ -112,6 +112,39 @@ def settings_to_try() -> list[Setting]:
     return found
 
 
+def mpi_io_of(mpi: str, named: str, filesystem: str) -> str:
+    """Which of its two MPI-IOs an Open MPI takes; "" of others, which have one.
+
+    `named`: its parameter io ("ompio", "^ompio", "romio321"), empty where nobody set it.
+    """
+    if not mpi.startswith("Open MPI"):
+        return ""
+    others = named.startswith("^")
+    romio = ("romio" in named) != others if named else filesystem == "lustre"
+    # "Open MPI v6.0.0": from 6 on there is no ROMIO in it.
+    romio = romio and int(mpi.split(" v")[-1].split(".")[0]) < _FIRST_WITHOUT_ROMIO
+    return _OPEN_MPI_ROMIO if romio else _OMPIO
+
+
+def can_be_unknown(site: Site, setting: Setting) -> bool:
+    """Whether a library of that site reads it, and `iotune prove` could compare bytes under it.
+
+    What nobody reads would pass any comparison.
+    """
+    if not (site.hdf5 if setting.of_hdf5 else site.mpi_io):
+        return False
+    if setting.parameter in _OF_ONE_PROCESS and site.mpi_io:
+        return False
+    return _is_read_at(site, setting.parameter)
+
+
+def _is_read_at(site: Site, parameter: str) -> bool:
+    reader = next((by for name, by in _READ_BY.items() if parameter.startswith(name)), "")
+    if not site.mpi_io.startswith(reader):
+        return False
+    return site.filesystem == "lustre" or not parameter.startswith(_ON_LUSTRE)
+
+
 class Prover:
     """The prover of one MPI in a scratch directory on the storage that is asked about.
 
@@ -161,14 +194,7 @@ class Prover:
                 self._hdf5, self.no_hdf5 = None, str(problem)
         self._limit_seconds = max(_LEAST_SECONDS, _SLOWER * (time.monotonic() - began))
         filesystem = core.filesystem_of(self.scratch)
-        mpi_io = ""
-        if run.mpi.startswith("Open MPI"):
-            named = str(said["io"])
-            others = named.startswith("^")
-            romio = ("romio" in named) != others if named else filesystem == "lustre"
-            # "Open MPI v6.0.0": from 6 on there is no ROMIO in it.
-            romio = romio and int(run.mpi.split(" v")[-1].split(".")[0]) < _FIRST_WITHOUT_ROMIO
-            mpi_io = _OPEN_MPI_ROMIO if romio else _OMPIO
+        mpi_io = mpi_io_of(run.mpi, str(said.get("io", "")), filesystem)
         self.site = Site(
             filesystem, run.mpi, core.mpiio_name(run.mpi, mpi_io), hdf5, int(said["ranks"]),
             int(said["nodes"]),
@@ -179,17 +205,10 @@ class Prover:
         """Whether there is a prover for it, and somebody here reads it."""
         if setting.parameter in _OF_ONE_PROCESS and self._mpiio is not None:
             return False
-        return (self._hdf5 if setting.of_hdf5 else self._mpiio) is not None and self._is_read(
-            setting.parameter
+        program = self._hdf5 if setting.of_hdf5 else self._mpiio
+        return program is not None and (
+            self.site is None or _is_read_at(self.site, setting.parameter)
         )
-
-    def _is_read(self, parameter: str) -> bool:
-        if self.site is None:
-            return True
-        reader = next((by for name, by in _READ_BY.items() if parameter.startswith(name)), "")
-        if not self.site.mpi_io.startswith(reader):
-            return False
-        return self.site.filesystem == "lustre" or not parameter.startswith(_ON_LUSTRE)
 
     def prove(self, setting: Setting) -> dict[str, Any]:
         """A proof as the database takes it, passed or not. settle() comes first."""

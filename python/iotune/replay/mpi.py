@@ -70,7 +70,7 @@ def find_mpi_of(name: str, hdf5_library: str = "") -> Mpi:
     wants_open_mpi = name.startswith("Open MPI")
     flavour = "openmpi" if wants_open_mpi else "mpich"
     for launcher in _launchers([given] if given else _NAMES[flavour]):
-        if not name or _is_open_mpi(launcher) == wants_open_mpi:
+        if not name or is_open_mpi(launcher) == wants_open_mpi:
             return replace(_describe(launcher), hdf5_library=hdf5_library, arguments=arguments)
     if given:
         raise Error(f"the run used {name}, and IOTUNE_MPIRUN={given} is none of its launchers")
@@ -112,7 +112,7 @@ def find_mpi() -> Mpi:
 
 
 def _describe(launcher: str) -> Mpi:
-    open_mpi = _is_open_mpi(launcher)
+    open_mpi = is_open_mpi(launcher)
     flavour = "openmpi" if open_mpi else "mpich"
     beside = os.path.dirname(launcher)
     names = [f"mpicc.{flavour}", "mpicc"]
@@ -126,7 +126,8 @@ def _describe(launcher: str) -> Mpi:
     return Mpi(launcher, compiler, open_mpi, tuple(filter(None, packages)))
 
 
-def _is_open_mpi(launcher: str) -> bool:
+def is_open_mpi(launcher: str) -> bool:
+    """Whether a launcher is Open MPI's. Raises Error where it does not start."""
     try:
         done = subprocess.run(
             [launcher, "--version"], capture_output=True, text=True, timeout=30, check=False

@@ -107,14 +107,14 @@ def test_another_mpi_hdf5_or_storage_is_no_stack_of_the_run() -> None:
 def test_the_launcher_is_one_of_the_runs_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IOTUNE_MPIRUN", raising=False)
     monkeypatch.setattr("iotune.replay.mpi.shutil.which", lambda name, path=None: f"/bin/{name}")
-    monkeypatch.setattr(mpis, "_is_open_mpi", lambda launcher: launcher.endswith("mpirun"))
+    monkeypatch.setattr(mpis, "is_open_mpi", lambda launcher: launcher.endswith("mpirun"))
     assert mpis.find_mpi_of("MPICH 4.0.2").launcher == "/bin/mpirun.mpich"
     assert mpis.find_mpi_of("Open MPI 4.1.4").launcher == "/bin/mpirun"
     monkeypatch.setenv("IOTUNE_MPIRUN", "mpirun")
     with pytest.raises(Error, match="IOTUNE_MPIRUN=mpirun is none of its launchers"):
         mpis.find_mpi_of("MPICH 4.0.2")
     monkeypatch.delenv("IOTUNE_MPIRUN")
-    monkeypatch.setattr(mpis, "_is_open_mpi", lambda launcher: True)
+    monkeypatch.setattr(mpis, "is_open_mpi", lambda launcher: True)
     with pytest.raises(Error, match="MPICH 4.0.2, no launcher .*IOTUNE_MPIRUN"):
         mpis.find_mpi_of("MPICH 4.0.2")
 
