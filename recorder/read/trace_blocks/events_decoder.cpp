@@ -336,7 +336,7 @@ class Decoder {
       streams.push_back(
           {times.calls - times.exact, sum, times.least, times.largest, times.last_end});
     }
-    place_in_bins(decode_marks(marks_), order_, streams,
+    place_in_bins(decode_marks(marks_), order_, streams, base_,
                   std::span(calls_).subspan(first_call_, count_));
   }
 

@@ -83,7 +83,8 @@ std::vector<BinMark> decode_marks(std::span<const std::byte> payload) {
 }
 
 void place_in_bins(std::span<const BinMark> marks, std::span<const std::uint32_t> order,
-                   std::span<const InexactCalls> streams, std::span<Call> calls) {
+                   std::span<const InexactCalls> streams, std::uint64_t least_start_ns,
+                   std::span<Call> calls) {
   if (marks.empty() || marks.back().call >= calls.size()) return;
   share_durations(marks, order, streams, calls);
   // Ends of single calls that are known. Calls stand in the order of their ends, so that of a
@@ -101,7 +102,9 @@ void place_in_bins(std::span<const BinMark> marks, std::span<const std::uint32_t
     }
   }
   for (const BinMark& mark : marks) {
-    if (!calls[mark.call].exact) known[mark.call] = mark.end_ns;
+    if (calls[mark.call].exact) continue;
+    // So that a batch does not begin before the one before it has ended.
+    known[mark.call] = std::max(mark.end_ns, least_start_ns + mark.duration_ns);
   }
 
   std::size_t next_mark = 0;

@@ -36,8 +36,9 @@ struct InexactCalls {
 
 // Gives each inexact call from the first mark on an end within its bin, evenly between what is
 // known, and `in_bin`. `calls`: of the batch, with the times that they have without marks; `order`:
-// the stream of each.
+// the stream of each; `least_start_ns`: of all of them.
 void place_in_bins(std::span<const BinMark> marks, std::span<const std::uint32_t> order,
-                   std::span<const InexactCalls> streams, std::span<Call> calls);
+                   std::span<const InexactCalls> streams, std::uint64_t least_start_ns,
+                   std::span<Call> calls);
 
 }  // namespace iotune::recorder
