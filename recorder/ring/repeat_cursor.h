@@ -105,25 +105,29 @@ class RepeatCursor {
             std::uint64_t duration_ticks) noexcept {
     std::int64_t* const to = next_listed_;
     if (to == listed_end_) return false;  // both nullptr: there is none
+    const unsigned moving = moving_;
     const std::uint64_t moved[3] = {word(call.numbers[0] ^ last_.numbers[0]),
                                     word(call.numbers[1] ^ last_.numbers[1]),
                                     word(call.numbers[2] ^ last_.numbers[2])};
+    std::uint64_t any = moved[0] | moved[1] | moved[2];
+    // At once: three values until it is needed would not all stay in registers.
+    __asm__("" : "+r"(any));
     if (((call.stream ^ last_.stream) | (moved[0] & stays_[0]) | (moved[1] & stays_[1]) |
          (moved[2] & stays_[2])) != 0) {
       return false;
     }
-    std::int64_t& last = last_.numbers[moving_];
+    std::int64_t& last = last_.numbers[moving];
     const std::uint64_t end_ticks = start_ticks + duration_ticks;
     if (end_ticks >= bins_.next_ticks()) mark(start_ticks, end_ticks, *ring_word_);
     // The others stayed.
-    const auto number = static_cast<std::int64_t>(word(last) ^ (moved[0] | moved[1] | moved[2]));
+    const auto number = static_cast<std::int64_t>(word(last) ^ any);
     *to = number;
     next_listed_ = to + 1;
     publish_listed(list_call_bytes(1), duration_ticks, end_ticks, *ring_word_);
     const std::int64_t now = step(number, last);
     last = number;
-    const bool goes_on = now == last_step_[moving_];
-    last_step_[moving_] = now;
+    const bool goes_on = now == last_step_[moving];
+    last_step_[moving] = now;
     if (++fruitless_ % kQuiet == 0 || goes_on) find_loop_in_list(goes_on);
     return true;
   }
