@@ -116,7 +116,7 @@ def spread(
     duration_ns: np.ndarray,
     length_bytes: np.ndarray,
 ) -> None:
-    """Add transfers to `cells` [row, bin], whole bytes; what is behind the last bin counts there."""
+    """Add transfers to `cells` [row, bin] in whole bytes; those behind the last bin count there."""
     last_bin = cells.shape[1] - 1
     first = np.clip(start_ns // bin_ns, 0, last_bin)
     last = np.clip((start_ns + duration_ns) // bin_ns, first, last_bin)

@@ -155,8 +155,8 @@ class Call:
     thread: int  # 0 recorded first
     start: float  # seconds since the epoch
     seconds: float
-    # exact; coded: rounded a little; bin: true to a bin of the process's time; pattern: interpolated
-    # from the pattern's sums
+    # exact; coded: rounded a little; bin: true to a bin of the process's time; pattern:
+    # interpolated from the pattern's sums
     time_kind: str
     layer: str
     depth: int  # layers around it
