@@ -7,6 +7,7 @@ over the pause. How long each took the program tells itself.
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ def long_call(place: Place) -> None:
     ), large
 
 
-CASES = {
+CASES: dict[str, Callable[[Place], None]] = {
     "loop": partial(burst, "loop"), "random": partial(burst, "random"), "kill": killed,
     "fork": partial(forked, "fork"), "exec": partial(forked, "exec"), "threads": threads,
     "long": long_call,
