@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kBlockMagic = 0x4B4C4249;
 inline constexpr std::size_t kBlockHeadBytes = 16;
 inline constexpr std::size_t kBlockAlignment = 8;
 
-enum class BlockType : std::uint8_t { kProcess = 1, kEvents = 2, kEnd = 3, kShared = 4 };
+enum class BlockType : std::uint8_t { kProcess = 1, kEvents = 2, kEnd = 3, kShared = 4, kMarks = 5 };
 
 // Flags of a stream above the mask of layers.
 inline constexpr std::uint64_t kEveryTimeExact = 1U << 4U;
@@ -27,6 +27,8 @@ inline constexpr std::uint64_t kLayerMask = 0x0f;
 inline constexpr std::uint8_t kOrderAsSurprises = 3;
 
 inline constexpr std::size_t kRingHeadBytes = 64;
+// Behind a ring's head: marks of time.
+inline constexpr std::size_t kRingMarksBytes = 64 * 24;
 inline constexpr std::size_t kRecordHeadBytes = 32;
 // Byte 7 of a record.
 inline constexpr std::uint8_t kControlRecord = 1, kExactRecord = 2;

@@ -17,7 +17,7 @@ constexpr std::string_view kColumnNames[kCallColumns] = {
 
 constexpr std::int32_t kUnknownLayer = 5;
 constexpr const char* kLayerNames[] = {"hdf5", "mpiio", "stdio", "posix", "iotune", "unknown"};
-constexpr const char* kTimeKinds[] = {"exact", "coded", "pattern"};
+constexpr const char* kTimeKinds[] = {"exact", "coded", "pattern", "bin"};
 
 std::int32_t layer_number(const Call& call) {
   return call.signature() == nullptr ? kUnknownLayer
@@ -25,7 +25,7 @@ std::int32_t layer_number(const Call& call) {
 }
 
 std::int32_t time_kind(const Call& call) {
-  if (!call.exact) return 2;
+  if (!call.exact) return call.in_bin ? 3 : 2;
   return call.coded ? 1 : 0;
 }
 

@@ -192,7 +192,8 @@ const char* gather(const World& world, const HeldBlocks& held, std::uint64_t* si
   if (how == Gathering::kWhole) {
     share.own = TraceBlockChoice::all(held);
   } else {
-    share = share_of_rank(held, static_cast<std::uint64_t>(world.rank));
+    share = share_of_rank(held, static_cast<std::uint64_t>(world.rank),
+                          static_cast<std::uint64_t>(world.size));
     merge_up_the_tree(world.mpi, world.comm, world.rank, world.size, share);
   }
   ByteBuffer piece(world.rank == 0 ? 0 : kPieceBytes);

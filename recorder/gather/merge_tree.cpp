@@ -19,10 +19,14 @@ constexpr std::size_t kMostTreeBytes = 48U << 20U;
 // the byte it stands for, but only where there are few of them.
 constexpr std::size_t kTokensPerByte = 4, kMostShareBytes = kTokensPerByte * kMostTreeBytes;
 
+// Of all ranks' marks of time in a merged trace, and of a rank's text that goes with them.
+constexpr std::uint64_t kMostMarksBytesOfAll = 4U << 20U, kTextBytes = 1024;
+
 struct Sharing {
   RankShare* share;
   std::span<std::byte> scratch;
   std::uint64_t rank;
+  std::uint64_t marks_left;     // bytes
   std::uint64_t ordinals[256];  // by type: blocks so far
 };
 
@@ -32,6 +36,12 @@ void share_blocks(const std::byte* blocks, std::size_t bytes, void* context) noe
   std::span<const std::byte> left(blocks, bytes);
   TraceBlock block{};
   while (next_trace_block(left, block)) {
+    if (block.type == BlockType::kMarks) {
+      const bool kept = block.whole.size() <= sharing.marks_left;
+      sharing.marks_left = kept ? sharing.marks_left - block.whole.size() : 0;
+      share.own.add(block, kept);
+      continue;
+    }
     std::uint64_t& ordinal = sharing.ordinals[static_cast<std::uint8_t>(block.type)];
     patterns::ByteWriter out(share.shared.room().subspan(share.shared.used()));
     const bool shared =
@@ -134,14 +144,16 @@ void make_trace_blocks(std::span<std::byte> shared) noexcept {
   }
 }
 
-RankShare share_of_rank(const HeldBlocks& blocks, std::uint64_t rank) noexcept {
+RankShare share_of_rank(const HeldBlocks& blocks, std::uint64_t rank,
+                        std::uint64_t ranks) noexcept {
   RankShare share;
   ByteBuffer scratch(rank_block_scratch_bytes());
   const std::uint64_t room = kTokensPerByte * blocks.bytes() + 4096;
   share.shared = ByteBuffer(room < kMostShareBytes ? room : kMostShareBytes);
   share.failed = !share.own.make_room(blocks.bytes());
   if (share.failed) return share;
-  Sharing sharing{&share, scratch.room(), rank, {}};
+  const std::uint64_t each = kMostMarksBytesOfAll / ranks;
+  Sharing sharing{&share, scratch.room(), rank, each > kTextBytes ? each - kTextBytes : 0, {}};
   blocks.visit(share_blocks, &sharing);
   return share;
 }

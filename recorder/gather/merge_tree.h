@@ -16,8 +16,10 @@ struct RankShare {
   bool failed = false;  // for want of memory some blocks are in none of them
 };
 
-// Sorts this rank's blocks into those that can be merged and those that are too irregular.
-RankShare share_of_rank(const HeldBlocks& blocks, std::uint64_t rank) noexcept;
+// Sorts the blocks of rank `rank` of `ranks` into those that can be merged and those that are too
+// irregular. Marks of time are no two ranks' the same: of them stays what all ranks have a little
+// room for.
+RankShare share_of_rank(const HeldBlocks& blocks, std::uint64_t rank, std::uint64_t ranks) noexcept;
 
 // Collective over `comm`, ranks 0 to size - 1. Afterwards `share.shared` of rank 0 has the blocks
 // of all ranks, except for those that grew too large on the way: they are in `apart` of some rank,

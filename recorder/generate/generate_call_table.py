@@ -71,7 +71,7 @@ FORMS = {
 # Bit masks that a table of kinds calls int or uint.
 # Of the records of a ring (FORMAT.md). A buffer of another layout must be taken for another
 # version's: any change of it counts this up.
-RING_LAYOUT = 2
+RING_LAYOUT = 3
 
 MASKS = {"flags"}
 

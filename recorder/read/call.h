@@ -32,6 +32,8 @@ struct Call {
   std::uint32_t thread;
   bool exact;          // false: the times are interpolated between those of its stream
   bool coded = false;  // exact, but for the coding of its times (FORMAT.md, "Coded times")
+  bool in_bin =
+      false;  // not exact, but it ended in the bin that its end is in (FORMAT.md, "MARKS")
 
   const std::string& name() const { return stream->name; }
   const CallSignature* signature() const { return stream->signature; }

@@ -55,11 +55,13 @@ const Call* ThreadWalk::next_call() {
 
 void ThreadWalk::read_batch() {
   auto batch = std::make_shared<CallBatch>();
-  const std::vector<std::byte> payload = read_payload(*index_, *places_[next_place_++]);
+  const EventsPlace& place = *places_[next_place_++];
+  const std::vector<std::byte> payload = read_payload(*index_, place);
+  const std::vector<std::byte> marks = read_marks(*index_, place);
   // A batch that was left off in its midst had been read call by call.
   const TotalsSuffice none;
   const TotalsSuffice& suffice = skipped_calls_ > 0 ? none : needs_->totals_suffice;
-  if (!decode_events(payload, suffice, batch->calls, batch->streams, totals_)) ++unreadable_;
+  if (!decode_events(payload, suffice, batch->calls, batch->streams, totals_, marks)) ++unreadable_;
   leave_out(*batch);
   batch_ = std::move(batch);
   next_in_batch_ = std::min(skipped_calls_, batch_->calls.size());
@@ -222,7 +224,8 @@ bool ProcessWalk::next(CallGroup& group) {
 bool ProcessWalk::calls_of(CallGroup& group) const {
   auto batch = std::make_shared<CallBatch>();
   const std::vector<std::byte> payload = read_payload(*index_, *group.totals_of);
-  if (!decode_events(payload, batch->calls, batch->streams)) return false;
+  const std::vector<std::byte> marks = read_marks(*index_, *group.totals_of);
+  if (!decode_events(payload, batch->calls, batch->streams, marks)) return false;
   for (const Call& call : batch->calls) {
     group.by_end.push_back(static_cast<std::uint32_t>(group.calls.size()));
     group.calls.push_back(&call);

@@ -155,6 +155,8 @@ void write_process(ReplacingFile& file, const Process& process, JoinReport& repo
       continue;
     }
     write_block(file, BlockType::kEvents, payload);
+    const std::vector<std::byte> marks = read_marks(*batch.source, *batch.place);
+    if (!marks.empty()) write_block(file, BlockType::kMarks, marks);
     report.calls += batch.place->calls;
   }
   if (!process.end.empty()) write_text_block(file, BlockType::kEnd, process.end);

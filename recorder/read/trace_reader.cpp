@@ -75,7 +75,9 @@ ProcessCalls TraceReader::read(std::size_t process) const {
                      [](const auto* a, const auto* b) { return a->epoch < b->epoch; });
     std::vector<Call> calls;
     for (const EventsPlace* place : places) {
-      if (!decode_events(read_payload(index_, *place), calls, result.streams)) ++unreadable;
+      const std::vector<std::byte> payload = read_payload(index_, *place);
+      const std::vector<std::byte> marks = read_marks(index_, *place);
+      if (!decode_events(payload, calls, result.streams, marks)) ++unreadable;
     }
     threads.push_back(std::move(calls));
   }

@@ -23,6 +23,7 @@ inline constexpr int kTimesKinds = 5;
 struct alignas(64) Ring {
   std::atomic<std::uint64_t>* word;
   std::byte* records;
+  RingMarks* marks;  // nullptr before it is in the file
   std::size_t capacity_bytes;
   RepeatCursor cursor;                      // begins with what the hot path uses
   std::uint32_t thread;                     // in order of first record, never reused

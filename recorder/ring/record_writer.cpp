@@ -67,6 +67,7 @@ void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
       to[4] = static_cast<std::uint64_t>(descriptor_in(call.stream));
       to[5] = static_cast<std::uint64_t>(file_in(call.stream));
       for (unsigned i = 0; i < 3; ++i) to[6 + i] = static_cast<std::uint64_t>(call.numbers[i]);
+      ring->cursor.mark_record(start_ticks, start_ticks + duration_ticks, *ring->word);
       ring->word->store(word + kBytes, std::memory_order_release);
       ring->cursor.wrote(call, reinterpret_cast<const std::byte*>(to), !exact);
       return;
@@ -237,8 +238,13 @@ void RecordWriter::publish(std::size_t text_bytes) noexcept {
   std::memcpy(record_ + 24, &keys_, 2);
   std::memcpy(record_ + 26, &numbers_, 2);
   std::memcpy(record_ + 28, &text_field, 4);
+  Ring& ring = *t_thread.ring;
+  std::uint64_t start, duration;
+  std::memcpy(&start, record_ + 8, 8);
+  std::memcpy(&duration, record_ + 16, 8);
+  ring.cursor.mark_record(start, start + duration, *ring.word);
   // Only this thread empties its ring, so that a plain store publishes the record.
-  t_thread.ring->word->store(word_ + bytes, std::memory_order_release);
+  ring.word->store(word_ + bytes, std::memory_order_release);
 }
 
 }  // namespace iotune::recorder

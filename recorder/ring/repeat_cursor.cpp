@@ -137,7 +137,9 @@ bool RepeatCursor::append_all(const TransferCall& call, std::uint64_t start_tick
   const std::size_t used = static_cast<std::uint32_t>(ring.word->load(std::memory_order_relaxed));
   if (used + list_call_bytes(0) > ring.capacity_bytes) return false;
   std::memcpy(ring.records + used, call.numbers, sizeof call.numbers);
-  publish_listed(list_call_bytes(0), start_ticks, duration_ticks, *ring.word);
+  const std::uint64_t end_ticks = start_ticks + duration_ticks;
+  mark_record(start_ticks, end_ticks, *ring.word);
+  publish_listed(list_call_bytes(0), duration_ticks, end_ticks, *ring.word);
   std::uint64_t different = 0;
   unsigned moved = 0;
   for (int k = 0; k < 3; ++k) {
@@ -284,6 +286,7 @@ void RepeatCursor::emptied() noexcept {
   wrote_other();
   list_all_ = false;
   left_ = kMostRepeated;
+  bins_.emptied();
 }
 
 // A loop of which calls were counted stands in the ring: what is written next has no calls right
@@ -294,6 +297,7 @@ void RepeatCursor::end_loop() noexcept {
     if (period_ == 1) guess_ = leaves_[0];
     guess_misses_ = 0;
     calls_ = nullptr;
+    rare_from_ = 0;
     count_ = 0;
   } else if (period_ == 1 && has_guess_) {
     constexpr unsigned kMostMisses = 8;
@@ -367,6 +371,20 @@ bool RepeatCursor::is_loop(unsigned period) const noexcept {
     }
   }
   return true;
+}
+
+[[gnu::cold]] bool RepeatCursor::prepare(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                                         Ring& ring) noexcept {
+  if (calls_ == nullptr && !begin_record(ring)) return false;
+  mark_record(start_ticks, end_ticks, *ring.word);
+  rare_from_ = bins_.next_ticks();
+  return true;
+}
+
+[[gnu::cold]] void RepeatCursor::mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                                      const std::atomic<std::uint64_t>& ring_word) noexcept {
+  bins_.note(start_ticks, end_ticks, ring_word.load(std::memory_order_relaxed),
+             calls_ == nullptr ? kWholeRepeat : *calls_);
 }
 
 bool RepeatCursor::begin_record(Ring& ring) noexcept {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "recorder/call_numbers.h"
+#include "recorder/ring/bin_marks.h"
 #include "recorder/ring_record.h"
 
 namespace iotune::recorder {
@@ -68,8 +69,9 @@ class RepeatCursor {
          word(call.numbers[1] ^ next.numbers[1]) | word(call.numbers[2] ^ next.numbers[2])) != 0) {
       return false;
     }
-    if (calls_ == nullptr && !begin_record(ring)) return false;
-    add_call(*leaf, start_ticks, duration_ticks);
+    const std::uint64_t end_ticks = start_ticks + duration_ticks;
+    if (end_ticks >= rare_from_ && !prepare(start_ticks, end_ticks, ring)) return false;
+    add_call(*leaf, duration_ticks, end_ticks);
     go_on(*leaf);
     return true;
   }
@@ -89,8 +91,10 @@ class RepeatCursor {
       // One by one: two words at once that were stored one by one would have to wait for memory.
       __asm__("" : "+r"(different));
     }
-    if (different != 0 || (calls_ == nullptr && !begin_record(ring))) return false;
-    add_call(*leaf, start_ticks, duration_ticks);
+    const std::uint64_t end_ticks = start_ticks + duration_ticks;
+    if (different != 0) return false;
+    if (end_ticks >= rare_from_ && !prepare(start_ticks, end_ticks, ring)) return false;
+    add_call(*leaf, duration_ticks, end_ticks);
     for (unsigned i = 0; i < wide.moving; ++i) wide.next[wide.place[i]] += wide.stride[i];
     return true;
   }
@@ -101,23 +105,29 @@ class RepeatCursor {
             std::uint64_t duration_ticks) noexcept {
     std::int64_t* const to = next_listed_;
     if (to == listed_end_) return false;  // both nullptr: there is none
+    const unsigned moving = moving_;
     const std::uint64_t moved[3] = {word(call.numbers[0] ^ last_.numbers[0]),
                                     word(call.numbers[1] ^ last_.numbers[1]),
                                     word(call.numbers[2] ^ last_.numbers[2])};
+    std::uint64_t any = moved[0] | moved[1] | moved[2];
+    // At once: three values until it is needed would not all stay in registers.
+    __asm__("" : "+r"(any));
     if (((call.stream ^ last_.stream) | (moved[0] & stays_[0]) | (moved[1] & stays_[1]) |
          (moved[2] & stays_[2])) != 0) {
       return false;
     }
-    std::int64_t& last = last_.numbers[moving_];
+    std::int64_t& last = last_.numbers[moving];
+    const std::uint64_t end_ticks = start_ticks + duration_ticks;
+    if (end_ticks >= bins_.next_ticks()) mark(start_ticks, end_ticks, *ring_word_);
     // The others stayed.
-    const auto number = static_cast<std::int64_t>(word(last) ^ (moved[0] | moved[1] | moved[2]));
+    const auto number = static_cast<std::int64_t>(word(last) ^ any);
     *to = number;
     next_listed_ = to + 1;
-    publish_listed(list_call_bytes(1), start_ticks, duration_ticks, *ring_word_);
+    publish_listed(list_call_bytes(1), duration_ticks, end_ticks, *ring_word_);
     const std::int64_t now = step(number, last);
     last = number;
-    const bool goes_on = now == last_step_[moving_];
-    last_step_[moving_] = now;
+    const bool goes_on = now == last_step_[moving];
+    last_step_[moving] = now;
     if (++fruitless_ % kQuiet == 0 || goes_on) find_loop_in_list(goes_on);
     return true;
   }
@@ -139,6 +149,17 @@ class RepeatCursor {
 
   // The ring was emptied.
   void emptied() noexcept;
+
+  // Marks of time are kept there from now on.
+  void keep_marks(RingMarks* marks, std::uint64_t first_ticks) noexcept {
+    bins_.place_at(marks, first_ticks);
+    rare_from_ = 0;
+  }
+  // Before a record of a call is published: marks the call where it is the first of its bin.
+  void mark_record(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                   const std::atomic<std::uint64_t>& ring_word) noexcept {
+    if (end_ticks >= bins_.next_ticks()) mark(start_ticks, end_ticks, ring_word);
+  }
 
   // kMostRepeated is used up.
   bool is_full() const noexcept { return left_ <= 0; }
@@ -189,29 +210,34 @@ class RepeatCursor {
           static_cast<std::int64_t>(word(leaf.next.numbers[i]) + word(leaf.stride[i]));
     }
   }
-  void add_call(Leaf& leaf, std::uint64_t start_ticks, std::uint64_t duration_ticks) noexcept {
+  void add_call(Leaf& leaf, std::uint64_t duration_ticks, std::uint64_t end_ticks) noexcept {
     RepeatLeaf& written = *leaf.written;
     publish(written.sum_ticks, written.sum_ticks + duration_ticks);
     if (duration_ticks < written.least_ticks) publish(written.least_ticks, duration_ticks);
     if (duration_ticks > written.largest_ticks) publish(written.largest_ticks, duration_ticks);
-    publish(written.last_end_ticks, start_ticks + duration_ticks);
+    publish(written.last_end_ticks, end_ticks);
     // Last: whoever reads the ring meanwhile, or after the process was killed, finds whole calls.
     __atomic_store_n(calls_, *calls_ + 1, __ATOMIC_RELEASE);
     left_ -= leaf.cost;
     expected_ = left_ <= 0 ? nullptr : leaf.after;
   }
   const Seen& back(unsigned calls) const noexcept { return seen_[(count_ - calls) % kHistory]; }
+  // Before a call is counted that begins the loop's record, or is the first of its bin. False:
+  // there is no room for the record.
+  bool prepare(std::uint64_t start_ticks, std::uint64_t end_ticks, Ring& ring) noexcept;
+  void mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
+            const std::atomic<std::uint64_t>& ring_word) noexcept;
   bool begin_record(Ring& ring) noexcept;
   bool begin_list(const TransferCall& call, Ring& ring) noexcept;
   bool append_all(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
                   Ring& ring) noexcept;
-  void publish_listed(std::size_t bytes, std::uint64_t start_ticks, std::uint64_t duration_ticks,
+  void publish_listed(std::size_t bytes, std::uint64_t duration_ticks, std::uint64_t end_ticks,
                       std::atomic<std::uint64_t>& ring_word) noexcept {
     ListHead& list = *list_;
     publish(list.sum_ticks, list.sum_ticks + duration_ticks);
     if (duration_ticks < list.least_ticks) publish(list.least_ticks, duration_ticks);
     if (duration_ticks > list.largest_ticks) publish(list.largest_ticks, duration_ticks);
-    publish(list.last_end_ticks, start_ticks + duration_ticks);
+    publish(list.last_end_ticks, end_ticks);
     // The number first: a reader takes no more calls than the ring's word says there is room for.
     __atomic_store_n(&list.calls, list.calls + 1, __ATOMIC_RELEASE);
     ring_word.store(ring_word.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
@@ -235,8 +261,10 @@ class RepeatCursor {
   // line of ours is one less of its own.
   Leaf* expected_ = nullptr;        // nullptr: nothing is
   std::uint64_t* calls_ = nullptr;  // of the record; nullptr: nothing is counted yet
+  std::uint64_t rare_from_ = 0;     // calls that end then or later are to be prepared
   std::int32_t left_ = kMostRepeated;
   unsigned fruitless_ = 0;  // transfers since the last loop
+  BinMarks bins_;
 
   // While a list is gone on with:
   std::int64_t* next_listed_ =

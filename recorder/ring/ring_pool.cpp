@@ -87,11 +87,14 @@ void move_into_file(RingPlace& place) noexcept {
     store_and_empty(ring);
     return;
   }
+  constexpr std::size_t kBeforeRecords = kRingHeadBytes + kRingMarksBytes;
   const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
-  std::memcpy(memory + kRingHeadBytes, ring.records, used_of(word));
+  std::memcpy(memory + kBeforeRecords, ring.records, used_of(word));
   ring.word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory);
-  ring.records = memory + kRingHeadBytes;
-  ring.capacity_bytes = bytes - kRingHeadBytes;
+  ring.records = memory + kBeforeRecords;
+  ring.capacity_bytes = bytes - kBeforeRecords;
+  ring.marks = reinterpret_cast<RingMarks*>(memory + 8);
+  ring.cursor.keep_marks(ring.marks, g_buffer.first.ticks);
   ring.word->store(word, std::memory_order_release);
   ring.in_file = true;
   place.in_file = memory;

@@ -8,6 +8,7 @@
 #include "patterns/bytes.h"
 #include "recorder/events_encoder.h"
 #include "recorder/ring/buffer_state.h"
+#include "recorder/time_marks.h"
 
 namespace iotune::recorder {
 namespace {
@@ -16,7 +17,42 @@ std::uint64_t emptied(std::uint64_t word) noexcept {
   return static_cast<std::uint64_t>(epoch_of(word) + 1) << 32;
 }
 
-// Writes the records as an EVENTS block. `calls`: how many they are. False: no room.
+// A ring's marks as they were at a moment.
+struct MarksCopy {
+  void take(const Ring& ring, std::uint64_t ring_word) noexcept {
+    count = 0;
+    if (ring.marks == nullptr) return;
+    const std::uint64_t word = __atomic_load_n(&ring.marks->word, __ATOMIC_ACQUIRE);
+    if (epoch_of(word) != epoch_of(ring_word)) return;
+    shift = bin_shift_in(word);
+    count = marks_in(word);
+    for (unsigned i = 0; i < count; ++i) {
+      const TimeMark& from = ring.marks->mark[i];
+      mark[i] = {__atomic_load_n(&from.start_ticks, __ATOMIC_RELAXED),
+                 __atomic_load_n(&from.end_ticks, __ATOMIC_RELAXED),
+                 __atomic_load_n(&from.place, __ATOMIC_RELAXED)};
+    }
+  }
+  unsigned count = 0, shift = 0;
+  TimeMark mark[kMostMarks] = {};
+};
+// Not on a stack: a signal handler's may be small.
+constinit MarksCopy g_marks;
+
+// In a block of their own, behind the one of the calls. Where there is no room times are
+// interpolated.
+void store_marks(const EventsRequest& request, std::uint64_t calls) noexcept {
+  if (g_marks.count == 0) return;
+  std::size_t capacity = 0;
+  std::byte* const room = g_buffer.file.room_for(kMostMarksBytes, capacity);
+  if (room == nullptr) return;
+  patterns::ByteWriter payload({room, capacity});
+  if (!encode_marks(request, {g_marks.mark, g_marks.count}, g_marks.shift, calls, payload)) return;
+  g_buffer.file.publish(BlockType::kMarks, payload.bytes_used());
+}
+
+// Writes the records as an EVENTS block, and the marks in g_marks as one behind it. `calls`: how
+// many they are. False: no room.
 bool store_records(const std::byte* records, std::uint64_t word, std::uint32_t thread,
                    std::uint64_t& calls) noexcept {
   calibrate();
@@ -44,6 +80,7 @@ bool store_records(const std::byte* records, std::uint64_t word, std::uint32_t t
       if (encode_events(request, payload)) {
         g_buffer.last_events_bytes = payload.bytes_used();
         g_buffer.file.publish(BlockType::kEvents, payload.bytes_used());
+        store_marks(request, calls);
         return true;
       }
     }
@@ -70,6 +107,7 @@ void drop_scratch() noexcept {
 void store_copy_of(Ring& ring) noexcept {
   if (!have_scratch()) return;
   const std::uint64_t word = ring.word->load(std::memory_order_acquire);
+  g_marks.take(ring, word);
   std::byte* const copy = g_buffer.scratch + g_buffer.scratch_bytes;
   for (std::size_t at = 0; at < used_of(word); at += 8) {
     const std::uint64_t value = __atomic_load_n(
@@ -89,6 +127,7 @@ bool store_and_empty(Ring& ring) noexcept {
   const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
   if (used_of(word) == 0) return true;
   std::uint64_t calls = 0;
+  g_marks.take(ring, word);
   const bool stored = store_records(ring.records, word, ring.thread, calls);
   if (stored) {
     g_buffer.calls += calls - ring.stored_calls;

@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _record(work: Path, folder: Path) -> None:
-    for program in ("serial", "killed"):
+    for program in ("serial", "killed", "pause"):
         source = HERE / "programs" / f"{program}.c"
         subprocess.run(["cc", "-O1", "-o", work / program, source], check=True)
     shutil.copy(KERNELS / "ph5example", work)
@@ -58,6 +58,7 @@ def _record(work: Path, folder: Path) -> None:
     four_ranks = ["mpirun.mpich", "-n", "4", "./ph5example"]
     for name, more, command in (
         ("serial-posix", [], ["./serial"]),
+        ("pause", [], ["./pause"]),
         ("four-ranks-hdf5", ["--timing", "call"], four_ranks),
         ("merged-ranks", [], ["env", "IOTUNE_MERGE_ABOVE_MIB=0", *four_ranks]),
     ):

@@ -3,6 +3,7 @@
   iotune export TRACE --format parquet     pandas, Spark, DuckDB
   iotune export TRACE --format csv -o -    everything else
   iotune export TRACE --format perfetto    a time line: open it at ui.perfetto.dev
+  iotune export TRACE --format bytes-by-time   a row for each file, direction and 64th of the time
 
 Without TRACE the last run's. docs/reading.md explains the columns and their units. Without -o
 the file lies in the current folder and is called as the trace is; -o - is stdout.
@@ -37,6 +38,7 @@ class Format(str, Enum):
     parquet = "parquet"
     csv = "csv"
     perfetto = "perfetto"
+    bytes_by_time = "bytes-by-time"
 
 
 @errors_in_one_line

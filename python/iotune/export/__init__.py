@@ -1,4 +1,4 @@
-"""Calls of a trace as files for other programs: csv, parquet, perfetto (docs/reading.md)."""
+"""Calls of a trace as files for other programs (docs/reading.md)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,18 @@ from iotune.errors import Error
 from iotune.output_file import new_file
 from iotune.traces.call_filter import CallFilter
 
-ENDINGS = {"parquet": ".parquet", "csv": ".csv", "perfetto": ".perfetto.json"}
-_MODULES = {"parquet": "parquet", "csv": "comma_separated", "perfetto": "perfetto"}
+ENDINGS = {
+    "parquet": ".parquet",
+    "bytes-by-time": ".bytes-by-time.csv",  # before csv, whose ending it has
+    "csv": ".csv",
+    "perfetto": ".perfetto.json",
+}
+_MODULES = {
+    "parquet": "parquet",
+    "bytes-by-time": "by_time",
+    "csv": "comma_separated",
+    "perfetto": "perfetto",
+}
 
 
 @dataclass(frozen=True)

@@ -199,9 +199,10 @@ class CallPass:
         cells = (process * 2 + kind)[asked]
         moved = np.bincount(cells, weights=length[asked], minlength=self.moved.size)
         self.moved += moved.reshape(self.moved.shape)
-        guessed = _looked_up(batch.names("time_kind"), time_kind, ("pattern",)) == 0
+        kept = _looked_up(batch.names("time_kind"), time_kind, ("pattern", "bin"))
         self.bins.all_bytes += float(length[asked].sum())
-        self.bins.interpolated_bytes += float(length[asked & guessed].sum())
+        self.bins.interpolated_bytes += float(length[asked & (kept == 0)].sum())
+        self.bins.binned_bytes += float(length[asked & (kept == 1)].sum())
 
     def _map(self, path: str, layer: int, some: Accesses) -> None:
         if (path, layer) not in self._maps:

@@ -115,6 +115,11 @@ def _note(bins: TimeBins, rows: RankRows) -> str:
             f"Times of {share:.0%} of the bytes are interpolated between the first start and the "
             "last end of their pattern; iotune run --timing call keeps the time of every call."
         )
+    if bins.binned_share > 0.001:
+        parts.append(
+            f"Of {bins.binned_share:.0%} of the bytes it is known in which 64th to 32nd of their "
+            "process's time they moved."
+        )
     if rows.per_row > 1:
         parts.append(f"A row stands for {rows.per_row} neighbouring ranks.")
     return " ".join(parts)

@@ -1,8 +1,9 @@
 """Bytes of each rank in equal bins of the run's time: what the heat map is drawn from.
 
-The seam for better knowledge: whoever has exact bins fills a TimeBins, and all figures follow. The
-recorder keeps no bins yet. Here they come from the calls' times, which are interpolated between the
-first start and the last end of their pattern unless every call was timed (IOTUNE_TIMING).
+They come from the calls' times. Of the calls of a pattern the recorder keeps in which bin of their
+process's time they ended, a 64th to a 32nd of it; traces of large runs and of earlier builds have
+none of that, and times are interpolated between the pattern's first start and last end. Where every
+call was timed (IOTUNE_TIMING) they are the calls' own.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class TimeBins:
     elapsed_seconds: float
     bytes: np.ndarray = field(init=False)  # float64 [view, direction, row, bin]
     interpolated_bytes: float = 0.0  # of all, those whose times are the pattern's
+    binned_bytes: float = 0.0  # of all, those of which the recorder's bin is known
     all_bytes: float = 0.0
 
     def __post_init__(self) -> None:
@@ -38,6 +40,11 @@ class TimeBins:
     def approximate_share(self) -> float:
         """The share of the bytes whose place in time is interpolated."""
         return self.interpolated_bytes / self.all_bytes if self.all_bytes else 0.0
+
+    @property
+    def binned_share(self) -> float:
+        """The share of the bytes whose place in time is known to a bin of the recorder."""
+        return self.binned_bytes / self.all_bytes if self.all_bytes else 0.0
 
     def add(
         self,

@@ -48,7 +48,7 @@ def call_line(
     start: float, seconds: float, time_kind: str, level: int, text: str, who: str = ""
 ) -> str:
     """One call as in the paper's figure 2: start, name (arguments) result, duration."""
-    mark = "~" if time_kind == "pattern" else ""
+    mark = "~" if time_kind in ("pattern", "bin") else ""
     return f"{who}{mark}{start:.6f} {'  ' * level}{text} {mark}{seconds:.6f}"
 
 
@@ -99,7 +99,7 @@ def _json_lines(batch: CallBatch, processes: list[dict[str, Any]], zero_ns: int)
             "thread": row.pop("thread"),
             "start": (zero_ns + start_ns) / 1e9,
             "seconds": duration_ns / 1e9,
-            "exact": kind != "pattern",
+            "exact": kind not in ("pattern", "bin"),
             "layer": row.pop("layer"),
             "depth": row.pop("level"),
             "name": row.pop("call"),

@@ -155,7 +155,9 @@ class Call:
     thread: int  # 0 recorded first
     start: float  # seconds since the epoch
     seconds: float
-    time_kind: str  # exact; coded: rounded a little; pattern: interpolated from the pattern's sums
+    # exact; coded: rounded a little; bin: true to a bin of the process's time; pattern:
+    # interpolated from the pattern's sums
+    time_kind: str
     layer: str
     depth: int  # layers around it
     name: str
@@ -174,7 +176,7 @@ class Call:
     @property
     def exact(self) -> bool:
         """Whether start and seconds were measured for just this call."""
-        return self.time_kind != "pattern"
+        return self.time_kind not in ("pattern", "bin")
 
 
 _CALL_COLUMNS = (

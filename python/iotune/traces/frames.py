@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from iotune.errors import Error
+from iotune.traces.bytes_by_time import ByTime
 from iotune.traces.calls import (
     JSON_TEXTS,
     MISSING,
@@ -54,6 +55,24 @@ def _series(reader: CallReader, column: str, batches: list[CallBatch]) -> Any:
     if column in OPTIONAL_NUMBERS:
         return pd.arrays.IntegerArray(numbers, numbers == MISSING)
     return numbers
+
+
+def by_time_frame(found: ByTime) -> pd.DataFrame:
+    """A row for each bin that is not empty."""
+    rows = list(found.rows())
+    begin_ns = [at * found.bin_ns for _, _, _, at, _ in rows]
+    frame = pd.DataFrame(
+        {
+            "process": np.array([row[0] for row in rows], np.int32),
+            "file": pd.Categorical([row[1] for row in rows]),
+            "operation": pd.Categorical([row[2] for row in rows]),
+            "start_ns": np.array(begin_ns, np.int64),
+            "end_ns": np.array(begin_ns, np.int64) + found.bin_ns,
+            "bytes": np.array([row[4] for row in rows], np.int64),
+        }
+    )
+    frame.attrs["by_time_kind"] = dict(found.by_time_kind)
+    return frame
 
 
 def processes_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:

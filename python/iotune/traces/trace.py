@@ -114,6 +114,27 @@ class Trace:
         """The calls one at a time, with their text as `iotune show --calls` prints it."""
         return calls(self.path, _filter(rank, layer, call, file, start, stop), limit)
 
+    def bytes_by_time(
+        self,
+        rank: Ranks = None,
+        layer: Words = None,
+        file: Words = None,
+        call: Words = None,
+        bins: int = 64,
+    ) -> pd.DataFrame:
+        """The bytes of each process, file and direction in equal bins of the run's time.
+
+        As the program asked for them, or with `layer` as that layer's calls moved them. A row for
+        each bin that is not empty: process, file, operation, start_ns and end_ns after the run's
+        first call, bytes. `attrs["by_time_kind"]` says of how many bytes the time is known how well
+        (docs/reading.md, `time_kind`).
+        """
+        from iotune.traces import bytes_by_time, frames
+
+        wanted = _filter(rank, layer, call, file, None, None)
+        elapsed = self.summary.elapsed_seconds
+        return frames.by_time_frame(bytes_by_time.bytes_by_time(self.path, elapsed, wanted, bins))
+
     @functools.cached_property
     def processes(self) -> pd.DataFrame:
         """A row for each process; the index is what `process` of a call means."""

@@ -55,6 +55,7 @@ class Scanner {
     scan_.skipped_bytes += lost_end - begin;
     // One damaged block that still says what it was leaves no doubt about the next one.
     const bool no_process = claimed.type_word == static_cast<std::uint32_t>(BlockType::kEvents) ||
+                            claimed.type_word == static_cast<std::uint32_t>(BlockType::kMarks) ||
                             claimed.type_word == static_cast<std::uint32_t>(BlockType::kEnd);
     const bool known =
         has_head && claimed.magic == kBlockMagic && no_process && begin + claimed.whole() == at_;

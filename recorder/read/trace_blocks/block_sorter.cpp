@@ -6,6 +6,7 @@
 
 #include "patterns/bytes.h"
 #include "recorder/read/trace_blocks/block_text.h"
+#include "recorder/read/trace_blocks/marks_decoder.h"
 
 namespace iotune::recorder {
 namespace {
@@ -68,6 +69,9 @@ void BlockSorter::add(const BlockScan& scan, std::uint32_t source) {
       case BlockType::kEnd:
         section_of(block).only_shared = false;
         add_end(section_of(block), read_bytes(file, block.offset, block.bytes));
+        break;
+      case BlockType::kMarks:
+        add_marks(block);
         break;
       case BlockType::kShared:
         break;
@@ -195,6 +199,23 @@ void BlockSorter::add_events(const BlockPlace& block) {
   place.offset = block.offset;
   place.bytes = block.bytes;
   section_of(block).add(std::move(place));
+}
+
+// Marks of a batch that was lost, or stands there with more calls, say nothing.
+void BlockSorter::add_marks(const BlockPlace& block) {
+  std::array<std::byte, 3 * patterns::kMaxVarintBytes> head{};
+  const std::size_t got = index_.source(source_).read(
+      block.offset, std::span(head).first(std::min<std::size_t>(head.size(), block.bytes)));
+  const std::optional<MarksHead> of = read_marks_head(std::span(head).first(got));
+  if (!of) {
+    ++unreadable_;
+    return;
+  }
+  EventsPlace* const place = section_of(block).find(of->thread, of->epoch, of->calls);
+  if (place == nullptr) return;
+  place->marks_source = source_;
+  place->marks_offset = block.offset;
+  place->marks_bytes = block.bytes;
 }
 
 }  // namespace iotune::recorder

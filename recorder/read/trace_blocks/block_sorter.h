@@ -36,6 +36,7 @@ class BlockSorter {
   ProcessSection& section_of_rank(std::int64_t rank);
   ProcessSection& section_of(const BlockPlace& block);
   void add_events(const BlockPlace& block);
+  void add_marks(const BlockPlace& block);
 
   static constexpr std::size_t kNobody = SIZE_MAX;
   TraceIndex& index_;

@@ -137,9 +137,11 @@ void index_buffer(BufferImage& buffer, TraceIndex& index) {
       continue;
     }
     EventsPlace place{};
-    std::size_t whole_bytes = 0;
-    place.memory = encode_ring_image(
-        buffer, ring, unsigned_of(section.attributes, "ticks_per_second"), whole_bytes);
+    EncodedRing encoded =
+        encode_ring_image(buffer, ring, unsigned_of(section.attributes, "ticks_per_second"));
+    const std::size_t whole_bytes = encoded.whole_bytes;
+    place.memory = std::move(encoded.events);
+    place.marks_memory = std::move(encoded.marks);
     if (!read_epoch(place.memory, place)) {
       section.damage.push_back("the last calls of thread " + std::to_string(ring.thread) +
                                " are damaged");

@@ -30,10 +30,22 @@ std::uint64_t read_word(const InputFile& file, std::uint64_t offset) {
   return patterns::ByteReader(bytes).u64le();
 }
 
+constexpr std::uint64_t kBeforeRecords = kRingHeadBytes + kRingMarksBytes;
+
+void read_marks(const InputFile& file, const Segment& segment, RingImage& ring) {
+  RingMarks read{};
+  file.read(segment.offset + 8, std::as_writable_bytes(std::span(&read, 1)));
+  const bool of_epoch = read.word >> 32U == ring.epoch;
+  ring.bin_shift = bin_shift_in(read.word);
+  // Damage may claim any width.
+  const bool any = of_epoch && ring.bin_shift >= kLeastBinShift;
+  ring.marks.assign(read.mark, read.mark + (any ? marks_in(read.word) : 0));
+}
+
 RingImage read_ring(const InputFile& file, const Segment& segment, BufferImage& image) {
   RingImage ring;
   ring.thread = segment.thread;
-  const std::uint64_t capacity = segment.bytes - kRingHeadBytes;
+  const std::uint64_t capacity = segment.bytes - kBeforeRecords;
   // Within an epoch records are only appended. A ring that is emptied while we read is read
   // again; a process that fills rings faster than we read them leaves its blocks.
   for (int attempt = 0; attempt < 8; ++attempt) {
@@ -46,7 +58,8 @@ RingImage read_ring(const InputFile& file, const Segment& segment, BufferImage& 
       used = capacity;
     }
     ring.records.resize(used);
-    ring.records.resize(file.read(segment.offset + kRingHeadBytes, ring.records));
+    ring.records.resize(file.read(segment.offset + kBeforeRecords, ring.records));
+    read_marks(file, segment, ring);
     if (read_word(file, segment.offset) >> 32U != ring.epoch) continue;
     if (ring.records.size() < used) {
       image.damage.push_back("the last calls of thread " + std::to_string(ring.thread) +
@@ -186,7 +199,7 @@ Result<BufferImage> read_buffer(const InputFile& file) {
   }
   for (const Segment& segment : table) {
     if (segment.kind != static_cast<std::uint32_t>(SegmentKind::kRing)) continue;
-    if (segment.bytes > kMaxRingBytes) {
+    if (segment.bytes > kMaxRingBytes || segment.bytes < kBeforeRecords) {
       image.damage.push_back("a ring of an impossible size");
       continue;
     }
@@ -200,11 +213,12 @@ Result<BufferImage> read_buffer(const InputFile& file) {
   return image;
 }
 
-std::vector<std::byte> encode_ring_image(const BufferImage& buffer, const RingImage& ring,
-                                         std::uint64_t ticks_per_second, std::size_t& whole_bytes) {
-  whole_bytes = 0;
+EncodedRing encode_ring_image(const BufferImage& buffer, const RingImage& ring,
+                              std::uint64_t ticks_per_second) {
+  EncodedRing encoded;
   std::vector<std::uint64_t> scratch(scratch_bytes_needed(ring.records.size()) / 8 + 1);
-  std::vector<std::byte> payload(events_bytes_at_most(ring.records.size()));
+  encoded.events.resize(events_bytes_at_most(ring.records.size()));
+  std::uint64_t calls = 0;
   EventsRequest request;
   request.records = ring.records;
   request.first_ticks = buffer.first_ticks;
@@ -213,12 +227,17 @@ std::vector<std::byte> encode_ring_image(const BufferImage& buffer, const RingIm
   request.thread = ring.thread;
   request.epoch = ring.epoch;
   request.every_time_exact = true;
-  request.whole_bytes = &whole_bytes;
+  request.calls = &calls;
+  request.whole_bytes = &encoded.whole_bytes;
   request.scratch = std::as_writable_bytes(std::span(scratch));
-  patterns::ByteWriter writer(payload);
-  if (!encode_events(request, writer)) return {};
-  payload.resize(writer.bytes_used());
-  return payload;
+  patterns::ByteWriter events(encoded.events);
+  encoded.events.resize(encode_events(request, events) ? events.bytes_used() : 0);
+  if (encoded.events.empty()) return encoded;
+  encoded.marks.resize(kMostMarksBytes);
+  patterns::ByteWriter marks(encoded.marks);
+  const bool any = encode_marks(request, ring.marks, ring.bin_shift, calls, marks);
+  encoded.marks.resize(any ? marks.bytes_used() : 0);
+  return encoded;
 }
 
 }  // namespace iotune::recorder

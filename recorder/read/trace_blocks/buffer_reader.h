@@ -8,6 +8,7 @@
 
 #include "recorder/read/result.h"
 #include "recorder/read/trace_blocks/input_file.h"
+#include "recorder/time_marks.h"
 
 namespace iotune::recorder {
 
@@ -16,6 +17,8 @@ struct RingImage {
   std::uint32_t thread = 0;
   std::uint32_t epoch = 0;
   std::vector<std::byte> records;
+  std::vector<TimeMark> marks;
+  unsigned bin_shift = 0;
 };
 
 struct BufferImage {
@@ -40,10 +43,14 @@ std::string spill_path(const std::string& buffer_path);
 // its way meanwhile is seen twice, which its epoch tells, and never not at all.
 Result<BufferImage> read_buffer(const InputFile& file);
 
-// The ring's calls as the payload of an EVENTS block, every time exact. Empty where it has no
-// whole record. `ticks_per_second` is used where the buffer was never calibrated; 0: unknown.
-// `whole_bytes`: how far the ring's records are whole.
-std::vector<std::byte> encode_ring_image(const BufferImage& buffer, const RingImage& ring,
-                                         std::uint64_t ticks_per_second, std::size_t& whole_bytes);
+// The ring's calls as the payload of an EVENTS block, every time exact, and its marks as that of a
+// MARKS block. Empty where it has no whole record, or no mark. `ticks_per_second` is used where the
+// buffer was never calibrated; 0: unknown. `whole_bytes`: how far the ring's records are whole.
+struct EncodedRing {
+  std::vector<std::byte> events, marks;
+  std::size_t whole_bytes = 0;
+};
+EncodedRing encode_ring_image(const BufferImage& buffer, const RingImage& ring,
+                              std::uint64_t ticks_per_second);
 
 }  // namespace iotune::recorder

@@ -9,6 +9,7 @@
 #include "recorder/call_times.h"
 #include "recorder/format.h"
 #include "recorder/order_prediction.h"
+#include "recorder/read/trace_blocks/marks_decoder.h"
 #include "recorder/stream_values.h"
 
 namespace iotune::recorder {
@@ -49,9 +50,9 @@ std::vector<std::string> split_texts(std::string_view text, const CallSignature*
 
 class Decoder {
  public:
-  Decoder(std::span<const std::byte> payload, std::vector<Call>& calls,
-          std::vector<std::unique_ptr<CallStream>>& streams)
-      : in_(payload), calls_(calls), streams_(streams), first_call_(calls.size()) {}
+  Decoder(std::span<const std::byte> payload, std::span<const std::byte> marks,
+          std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams)
+      : in_(payload), marks_(marks), calls_(calls), streams_(streams), first_call_(calls.size()) {}
 
   // Nothing is asked where `suffice` is empty.
   bool run(const TotalsSuffice& suffice, std::vector<StreamTotals>* totals) {
@@ -303,6 +304,7 @@ class Decoder {
     }
     if (in_.failed() || left != 0) return false;
     interpolate();
+    if (!marks_.empty()) use_marks();
     return true;
   }
 
@@ -327,6 +329,17 @@ class Decoder {
     }
   }
 
+  void use_marks() {
+    std::vector<InexactCalls> streams;
+    for (const Times& times : times_) {
+      const std::uint64_t sum = times.sum > times.exact_sum ? times.sum - times.exact_sum : 0;
+      streams.push_back(
+          {times.calls - times.exact, sum, times.least, times.largest, times.last_end});
+    }
+    place_in_bins(decode_marks(marks_), order_, streams, base_,
+                  std::span(calls_).subspan(first_call_, count_));
+  }
+
   static void place(Call& call, Times& times, std::uint64_t earliest, std::uint64_t latest) {
     const std::uint64_t inexact = times.calls - times.exact;
     const std::uint64_t sum = times.sum > times.exact_sum ? times.sum - times.exact_sum : 0;
@@ -347,6 +360,7 @@ class Decoder {
   }
 
   patterns::ByteReader in_;
+  std::span<const std::byte> marks_;
   std::vector<Call>& calls_;
   std::vector<std::unique_ptr<CallStream>>& streams_;
   std::size_t first_call_;
@@ -362,11 +376,11 @@ class Decoder {
 
 namespace {
 
-bool decode(std::span<const std::byte> payload, const TotalsSuffice& suffice,
-            std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams,
-            std::vector<StreamTotals>* totals) {
+bool decode(std::span<const std::byte> payload, std::span<const std::byte> marks,
+            const TotalsSuffice& suffice, std::vector<Call>& calls,
+            std::vector<std::unique_ptr<CallStream>>& streams, std::vector<StreamTotals>* totals) {
   const std::size_t old_calls = calls.size(), old_streams = streams.size();
-  if (Decoder(payload, calls, streams).run(suffice, totals)) return true;
+  if (Decoder(payload, marks, calls, streams).run(suffice, totals)) return true;
   calls.resize(old_calls);
   streams.resize(old_streams);
   return false;
@@ -375,14 +389,15 @@ bool decode(std::span<const std::byte> payload, const TotalsSuffice& suffice,
 }  // namespace
 
 bool decode_events(std::span<const std::byte> payload, std::vector<Call>& calls,
-                   std::vector<std::unique_ptr<CallStream>>& streams) {
-  return decode(payload, {}, calls, streams, nullptr);
+                   std::vector<std::unique_ptr<CallStream>>& streams,
+                   std::span<const std::byte> marks) {
+  return decode(payload, marks, {}, calls, streams, nullptr);
 }
 
 bool decode_events(std::span<const std::byte> payload, const TotalsSuffice& suffice,
                    std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams,
-                   std::vector<StreamTotals>& totals) {
-  return decode(payload, suffice, calls, streams, &totals);
+                   std::vector<StreamTotals>& totals, std::span<const std::byte> marks) {
+  return decode(payload, marks, suffice, calls, streams, &totals);
 }
 
 }  // namespace iotune::recorder

@@ -12,14 +12,16 @@
 namespace iotune::recorder {
 
 // Appends the payload's calls, in the order of their ends, and the streams that they point to.
-// False on damage, with both as they were. Memory is bounded whatever the bytes.
+// False on damage, with both as they were. Memory is bounded whatever the bytes. `marks`: the
+// payload of the MARKS block that goes with it; empty where there is none.
 bool decode_events(std::span<const std::byte> payload, std::vector<Call>& calls,
-                   std::vector<std::unique_ptr<CallStream>>& streams);
+                   std::vector<std::unique_ptr<CallStream>>& streams,
+                   std::span<const std::byte> marks = {});
 
 // The same; but where the totals of all streams suffice, these are appended to `totals` and there
 // are no calls: the block's order and its times, which cost the most, are not read.
 bool decode_events(std::span<const std::byte> payload, const TotalsSuffice& suffice,
                    std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams,
-                   std::vector<StreamTotals>& totals);
+                   std::vector<StreamTotals>& totals, std::span<const std::byte> marks = {});
 
 }  // namespace iotune::recorder

@@ -47,6 +47,12 @@ void ProcessSection::add(EventsPlace place) {
   }
 }
 
+EventsPlace* ProcessSection::find(std::uint64_t thread, std::uint64_t epoch, std::uint64_t calls) {
+  const auto found = by_epoch.find({thread, epoch});
+  if (found == by_epoch.end() || events[found->second].calls != calls) return nullptr;
+  return &events[found->second];
+}
+
 Result<TraceIndex> index_trace(const std::string& path) {
   Result<InputFile> file = InputFile::open(path);
   if (!file) return file.error();
@@ -99,6 +105,11 @@ std::vector<std::byte> read_payload(const TraceIndex& index, const EventsPlace& 
     return index.shared[place.shared].payload(place.member);
   }
   return read_bytes(index.source(place.source), place.offset, place.bytes);
+}
+
+std::vector<std::byte> read_marks(const TraceIndex& index, const EventsPlace& place) {
+  if (!place.marks_memory.empty() || place.marks_bytes == 0) return place.marks_memory;
+  return read_bytes(index.source(place.marks_source), place.marks_offset, place.marks_bytes);
 }
 
 }  // namespace iotune::recorder

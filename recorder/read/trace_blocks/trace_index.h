@@ -26,6 +26,10 @@ struct EventsPlace {
   std::uint64_t offset = 0;
   std::uint32_t shared = kNotShared, member = 0;  // of TraceIndex::shared
   std::vector<std::byte> memory;
+  // Of the MARKS payload that goes with it, in the source `marks_source` or in memory.
+  std::uint32_t marks_source = 0, marks_bytes = 0;  // 0 bytes: there is none
+  std::uint64_t marks_offset = 0;
+  std::vector<std::byte> marks_memory;
 };
 
 struct ProcessSection {
@@ -43,6 +47,8 @@ struct ProcessSection {
   // Host, pid and start_ticks; empty where damage has left none of it.
   std::string identity() const;
   void add(EventsPlace place);
+  // The batch of that thread and epoch if it has so many calls; else nullptr.
+  EventsPlace* find(std::uint64_t thread, std::uint64_t epoch, std::uint64_t calls);
 };
 
 // A SHARED payload in the file.
@@ -75,5 +81,7 @@ std::uint64_t unsigned_of(const Attributes& attributes, const char* key);
 
 // The payload's bytes; empty on a read error.
 std::vector<std::byte> read_payload(const TraceIndex& index, const EventsPlace& place);
+// Those of its marks; empty where it has none, too.
+std::vector<std::byte> read_marks(const TraceIndex& index, const EventsPlace& place);
 
 }  // namespace iotune::recorder

@@ -23,7 +23,7 @@ def test_the_present_version_is_kept() -> None:
     names = [one.name for one in kept_traces.kept(kept_traces.DATA / present_version())]
     assert names == [
         *("four-ranks-hdf5.iotrace", "killed.iobuf.gz"),
-        *("merged-ranks.iotrace", "serial-posix.iotrace"),
+        *("merged-ranks.iotrace", "pause.iotrace", "serial-posix.iotrace"),
     ]
 
 
@@ -55,9 +55,10 @@ def test_the_kept_traces_hold_every_kind_of_time(tmp_path: Path) -> None:
                 kept_traces.unpacked(kept_traces.DATA / present_version() / name, tmp_path)
             ).each_call(layer="posix")
         }
-        for name in ("serial-posix.iotrace", "four-ranks-hdf5.iotrace")
+        for name in ("serial-posix.iotrace", "four-ranks-hdf5.iotrace", "pause.iotrace")
     }
     assert kinds == {
         "serial-posix.iotrace": {"exact", "pattern"},
         "four-ranks-hdf5.iotrace": {"coded"},
+        "pause.iotrace": {"exact", "bin"},
     }

@@ -145,7 +145,8 @@ inline std::vector<std::byte> buffer_bytes(std::uint32_t pid, const std::vector<
   std::size_t entry = kSegmentTableOffset;
   const auto add_segment = [&](std::uint32_t kind, std::uint32_t thread, std::uint64_t word,
                                const std::vector<std::byte>& content) {
-    const std::size_t size = (64 + content.size() + 256 + 4095) / 4096 * 4096;
+    const std::size_t before = kRingHeadBytes + (kind == 2 ? kRingMarksBytes : 0);
+    const std::size_t size = (before + content.size() + 256 + 4095) / 4096 * 4096;
     put(entry, kind);
     put(entry + 4, thread);
     put(entry + 8, std::uint64_t{bytes.size()});
@@ -154,7 +155,7 @@ inline std::vector<std::byte> buffer_bytes(std::uint32_t pid, const std::vector<
     const std::size_t at = bytes.size();
     bytes.resize(at + size);
     put(at, word);
-    std::memcpy(bytes.data() + at + 64, content.data(), content.size());
+    std::memcpy(bytes.data() + at + before, content.data(), content.size());
   };
   add_segment(1, 0, blocks.size(), blocks);
   for (const MadeRing& ring : rings) {
