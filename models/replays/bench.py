@@ -75,6 +75,18 @@ def effect_of(run: RunSummary, names: Collection[str], settings: Mapping[str, st
     return said if len(lost) == len(settings) else f"only a part is in effect: {said}"
 
 
+def replay_preload(ranks: int) -> tuple[str, str]:
+    """What all arms of so many ranks preload, and what is to be said of it."""
+    if ranks <= (os.cpu_count() or 1):
+        return preload_path(), ""
+    shim = find_yield_shim()
+    if shim is None:
+        note = "more ranks than cores and no yield shim: MPICH's spinning is in the figures"
+        return preload_path(), note
+    both = preload_path() + ":" + loadable(shim)
+    return both, "more ranks than cores: all arms carry the yield shim"
+
+
 class ReplayBench(ABC):
     """A case's replay in a scratch directory on the storage that is measured."""
 
@@ -95,16 +107,9 @@ class ReplayBench(ABC):
         # Of each run of an arm, what each of the plan's files took.
         self.file_seconds: dict[str, list[list[float]]] = {}
         self.pace: Pace = Pause(0.0)
-        self.preload = preload_path()
-        if ranks > (os.cpu_count() or 1):
-            shim = find_yield_shim()
-            if shim is not None:
-                self.preload += ":" + loadable(shim)
-                self.notes.append("more ranks than cores: all arms carry the yield shim")
-            else:
-                self.notes.append(
-                    "more ranks than cores and no yield shim: MPICH's spinning is in the figures"
-                )
+        self.preload, note = replay_preload(ranks)
+        if note:
+            self.notes.append(note)
 
     @property
     @abstractmethod

@@ -6,6 +6,7 @@ once there are several runs of the same workload with these settings and with de
 those show.
 """
 
+import os
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -24,6 +25,7 @@ from iotune.cli.output import (
     say,
     table,
 )
+from iotune.database.offers import LogOffer, offer_of_row
 from iotune.errors import Error
 from iotune.models.measuring.paired import Gain
 from iotune.reports.actual_io import done_text, sum_of, taken_apart, told_settings
@@ -93,10 +95,11 @@ def command(
             if group.is_folded:
                 first = group.files[0]
                 data(f"{group.name}   {len(group.files)} files alike; the first one:")
-                _explain(summary, first, of_file[id(first)], named=False)
+                offered = _offered(database, first)
+                _explain(summary, first, of_file[id(first)], offered, named=False)
                 continue
             for file in group.files:
-                _explain(summary, file, of_file[id(file)])
+                _explain(summary, file, of_file[id(file)], _offered(database, file))
         others = sum(file.sampled_out and not is_explained(file) for file in summary.files)
         if others:
             data()
@@ -168,7 +171,19 @@ def _decided(file: FilePattern) -> Hashable:
     )
 
 
-def _explain(run: RunSummary, file: FilePattern, brought: Comparison, named: bool = True) -> None:
+def _offered(database: Optional[core.Database], file: FilePattern) -> Optional[LogOffer]:
+    if database is None or file.decision_row < 0:
+        return None
+    try:
+        return offer_of_row(database, file.decision_row)
+    except Error:
+        return None
+
+
+def _explain(
+    run: RunSummary, file: FilePattern, brought: Comparison, offered: Optional[LogOffer],
+    named: bool = True,
+) -> None:  # fmt: skip
     if named:
         data(file.path)
     _say("recognised", recognised_text(run, file))
@@ -187,6 +202,8 @@ def _explain(run: RunSummary, file: FilePattern, brought: Comparison, named: boo
         _say("settings", "none: the program's own were left alone")
     if not file.sampled_out:
         _say("brought", *brought_lines(file, brought))
+    if offered is not None:
+        _say("offered", *offered.lines(os.path.dirname(file.path)))
     if file.prefetch is not None:
         _say("prefetch", *prefetched_lines(file.prefetch))
     data()

@@ -54,6 +54,7 @@ from iotune.cli.train_cost import (
     with_rounds,
 )
 from iotune.cli.train_method import RACE, checked, with_method
+from iotune.cli.train_offer import offer_notes
 from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
@@ -137,9 +138,17 @@ def command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be measured, and measure nothing.")
     ] = False,
+    offer: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="SETTING", help="layout=log: measure the log store too; never applied."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Train."""
+    if offer not in (None, "layout=log"):
+        raise typer.BadParameter(f"{offer}: only layout=log is offered", param_hint="--offer")
     chosen = _chosen(candidates or [])
     checked(method)
     with value_of("--budget"):
@@ -216,6 +225,8 @@ def command(
             continue
         for outcome in outcomes:
             case = outcome.case
+            if offer is not None:
+                outcome.notes += offer_notes(outcome, stack_of(case), own, database)
             for note in [*case.notes, *outcome.notes]:
                 say(note)
             results.append(as_dict(outcome))
