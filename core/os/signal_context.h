@@ -28,6 +28,39 @@ inline bool is_fault_signal(int signal) noexcept {
 // Of the kernel's signal set.
 constexpr long kSignalSetBytes = 8;
 
+#if defined(__x86_64__)
+extern "C" {
+extern void* __libc_stack_end __attribute__((weak));  // ld.so's: where the main thread's begins
+}
+
+// Whether a frame of a handler with this restorer may lie on the thread's stack: the kernel puts
+// the restorer's address where the handler returns to. Looks from `from` on; remains of an old
+// frame count as one. True on any other stack than the main thread's, whose bounds are not known.
+[[gnu::noinline, gnu::no_sanitize_address, gnu::no_sanitize_thread]] inline bool may_return_to(
+    std::uintptr_t restorer, const void* from) noexcept {
+  // Nothing else is mapped so near below the main stack (the kernel leaves 128 MiB for it).
+  constexpr std::uintptr_t kMostBytes = std::uintptr_t{64} << 20;
+  if (restorer == 0 || &__libc_stack_end == nullptr) return true;
+  const auto here = reinterpret_cast<std::uintptr_t>(from) & ~7ul;
+  const auto end = reinterpret_cast<std::uintptr_t>(__libc_stack_end) & ~7ul;
+  if (here >= end || end - here > kMostBytes) return true;
+  for (auto at = here; at < end; at += sizeof restorer) {
+    if (*reinterpret_cast<const volatile std::uintptr_t*>(at) == restorer) return true;
+  }
+  return false;
+}
+inline bool may_be_its_handler(SignalAction& action, const void* from) noexcept {
+  const std::uintptr_t restorer = action.restorer;
+  // Not to be found by a later search.
+  *static_cast<volatile std::uintptr_t*>(&action.restorer) = 0;
+  return may_return_to(restorer, from);
+}
+#else
+inline bool may_be_its_handler(SignalAction&, const void*) noexcept {
+  return true;
+}
+#endif
+
 // Some 70 system calls: for what happens once a process, or before a thread sleeps. Inline, because
 // several libraries have it. `blocked`: the signals that the program had blocked.
 [[gnu::noinline]] inline bool may_be_in_signal_handler(std::uint64_t blocked) noexcept {
@@ -43,7 +76,10 @@ constexpr long kSignalSetBytes = 8;
     if (action.handler == kDefault || action.handler == kIgnored) continue;
     // A handler's own signal is blocked while it runs, unless it asked for the contrary.
     if ((blocked >> (signal - 1) & 1u) != 0) return true;
-    if ((action.flags & SA_NODEFER) != 0 && !is_fault_signal(signal)) return true;
+    if ((action.flags & SA_NODEFER) != 0 && !is_fault_signal(signal) &&
+        may_be_its_handler(action, __builtin_frame_address(0))) {
+      return true;
+    }
   }
   return false;
 }

@@ -81,7 +81,7 @@ def in_handler(place: Place) -> None:
     if not fuse_works(place):
         return
     data_file(place, 64 << 20)
-    for how in ("plain", "nodefer", "stack"):
+    for how in ("plain", "nodefer", "nodefer-kept", "stack"):
         with mounted(place, place.scratch / "fuse.iotrace", 1) as mount:
             done = place.right(place.run(place.bin / "reads_in_handler", mount / "data", how,
                                          IOTUNE_PREFETCH="pattern"))  # fmt: skip

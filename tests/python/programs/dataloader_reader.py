@@ -19,8 +19,9 @@ from typing import Any, Callable
 import numpy as np
 from torch.utils import data
 
-# 16 KiB a sample, 16 MiB in all: more than HDF5 2's chunk cache, which would keep them otherwise.
-SAMPLES, FEATURES = 1024, 4096
+# 64 KiB a sample, 64 MiB in all. HDF5 2's chunk cache is 8 MiB in each process: it would keep a
+# smaller data set from epoch to epoch, which no real one is.
+SAMPLES, FEATURES = 1024, 16384
 CHUNK = 1  # samples a chunk of h5py's and zarr's
 SHARD = 64  # samples a tar file
 

@@ -1,8 +1,9 @@
 /* Reads by a pattern inside of a signal handler, then outside; counts the process's threads.
  *
- *   reads_in_handler FILE plain|nodefer|stack
+ *   reads_in_handler FILE plain|nodefer|nodefer-kept|stack
  *
- * `nodefer`: the handler's signal is not blocked while it runs; `stack`: it runs on a stack of its
+ * `nodefer`: the handler's signal is not blocked while it runs; `nodefer-kept`: nor is the handler
+ * gone when main reads; `stack`: it runs on a stack of its
  * own. On stdout: the threads after the handler's reads, and after those of main. */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -42,7 +43,7 @@ int main(int count, char** words) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
-  if (strcmp(words[2], "nodefer") == 0) action.sa_flags = SA_NODEFER;
+  if (strncmp(words[2], "nodefer", 7) == 0) action.sa_flags = SA_NODEFER;
   if (strcmp(words[2], "stack") == 0) {
     const stack_t stack = {malloc(1 << 20), 0, 1 << 20};
     sigaltstack(&stack, NULL);
@@ -50,7 +51,9 @@ int main(int count, char** words) {
   }
   sigaction(SIGUSR1, &action, NULL);
   raise(SIGUSR1);
-  if (strcmp(words[2], "plain") != 0) signal(SIGUSR1, SIG_DFL);
+  if (strcmp(words[2], "plain") != 0 && strcmp(words[2], "nodefer-kept") != 0) {
+    signal(SIGUSR1, SIG_DFL);
+  }
   read_some(30, 30);
   printf("%d %d\n", threads_in_handler, threads());
   return 0;
