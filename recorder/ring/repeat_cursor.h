@@ -218,8 +218,9 @@ class RepeatCursor {
     publish(written.last_end_ticks, end_ticks);
     // Last: whoever reads the ring meanwhile, or after the process was killed, finds whole calls.
     __atomic_store_n(calls_, *calls_ + 1, __ATOMIC_RELEASE);
-    left_ -= leaf.cost;
-    expected_ = left_ <= 0 ? nullptr : leaf.after;
+    const std::int32_t left = left_, cost = leaf.cost;
+    left_ = left - cost;
+    expected_ = left <= cost ? nullptr : leaf.after;
   }
   const Seen& back(unsigned calls) const noexcept { return seen_[(count_ - calls) % kHistory]; }
   // Before a call is counted that begins the loop's record, or is the first of its bin. False:
