@@ -373,16 +373,16 @@ bool RepeatCursor::is_loop(unsigned period) const noexcept {
   return true;
 }
 
-[[gnu::cold]] bool RepeatCursor::prepare(std::uint64_t start_ticks, std::uint64_t end_ticks,
-                                         Ring& ring) noexcept {
+bool RepeatCursor::prepare(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                           Ring& ring) noexcept {
   if (calls_ == nullptr && !begin_record(ring)) return false;
   mark_record(start_ticks, end_ticks, *ring.word);
   rare_from_ = bins_.next_ticks();
   return true;
 }
 
-[[gnu::cold]] void RepeatCursor::mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
-                                      const std::atomic<std::uint64_t>& ring_word) noexcept {
+void RepeatCursor::mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                        const std::atomic<std::uint64_t>& ring_word) noexcept {
   bins_.note(start_ticks, end_ticks, ring_word.load(std::memory_order_relaxed),
              calls_ == nullptr ? kWholeRepeat : *calls_);
 }

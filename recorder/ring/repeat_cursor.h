@@ -218,16 +218,16 @@ class RepeatCursor {
     publish(written.last_end_ticks, end_ticks);
     // Last: whoever reads the ring meanwhile, or after the process was killed, finds whole calls.
     __atomic_store_n(calls_, *calls_ + 1, __ATOMIC_RELEASE);
-    const std::int32_t left = left_, cost = leaf.cost;
-    left_ = left - cost;
-    expected_ = left <= cost ? nullptr : leaf.after;
+    left_ -= leaf.cost;
+    expected_ = left_ <= 0 ? nullptr : leaf.after;
   }
   const Seen& back(unsigned calls) const noexcept { return seen_[(count_ - calls) % kHistory]; }
   // Before a call is counted that begins the loop's record, or is the first of its bin. False:
   // there is no room for the record.
-  bool prepare(std::uint64_t start_ticks, std::uint64_t end_ticks, Ring& ring) noexcept;
-  void mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
-            const std::atomic<std::uint64_t>& ring_word) noexcept;
+  [[gnu::cold]] bool prepare(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                             Ring& ring) noexcept;
+  [[gnu::cold]] void mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                          const std::atomic<std::uint64_t>& ring_word) noexcept;
   bool begin_record(Ring& ring) noexcept;
   bool begin_list(const TransferCall& call, Ring& ring) noexcept;
   bool append_all(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
