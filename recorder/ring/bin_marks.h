@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "recorder/time_marks.h"
+#include "recorder/ring/time_marks.h"
 
 namespace iotune::recorder {
 

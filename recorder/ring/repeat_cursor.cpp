@@ -296,6 +296,10 @@ void RepeatCursor::end_loop() noexcept {
     has_guess_ = period_ == 1 || (period_ == 0 && has_guess_);
     if (period_ == 1) guess_ = leaves_[0];
     guess_misses_ = 0;
+    for (unsigned i = 0; i < period_ && left_ > 0; ++i) {
+      const std::uint64_t own = *calls_ / period_ + (i < *calls_ % period_ ? 1 : 0);
+      left_ -= static_cast<std::int32_t>(own) * leaves_[i].cost;
+    }
     calls_ = nullptr;
     rare_from_ = 0;
     count_ = 0;
@@ -373,16 +377,21 @@ bool RepeatCursor::is_loop(unsigned period) const noexcept {
   return true;
 }
 
-[[gnu::cold]] bool RepeatCursor::prepare(std::uint64_t start_ticks, std::uint64_t end_ticks,
-                                         Ring& ring) noexcept {
+void RepeatCursor::use_up() noexcept {
+  left_ = 0;
+  expected_ = nullptr;
+}
+
+bool RepeatCursor::prepare(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                           Ring& ring) noexcept {
   if (calls_ == nullptr && !begin_record(ring)) return false;
   mark_record(start_ticks, end_ticks, *ring.word);
   rare_from_ = bins_.next_ticks();
   return true;
 }
 
-[[gnu::cold]] void RepeatCursor::mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
-                                      const std::atomic<std::uint64_t>& ring_word) noexcept {
+void RepeatCursor::mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                        const std::atomic<std::uint64_t>& ring_word) noexcept {
   bins_.note(start_ticks, end_ticks, ring_word.load(std::memory_order_relaxed),
              calls_ == nullptr ? kWholeRepeat : *calls_);
 }
@@ -408,6 +417,12 @@ bool RepeatCursor::begin_record(Ring& ring) noexcept {
                         0};
   std::memcpy(record, &head, sizeof head);
   calls_ = reinterpret_cast<std::uint64_t*>(record + offsetof(RepeatHead, calls));
+  // Whichever call uses up the last of what is left.
+  std::int32_t largest_cost = 1;
+  for (unsigned i = 0; i < period_; ++i) {
+    if (leaves_[i].cost > largest_cost) largest_cost = leaves_[i].cost;
+  }
+  most_calls_ = left_ > largest_cost ? static_cast<std::uint64_t>(left_ / largest_cost) : 1;
   std::byte* at = record + sizeof head;
   for (unsigned i = 0; i < period_; ++i) {
     Leaf& leaf = leaves_[i];

@@ -217,16 +217,20 @@ class RepeatCursor {
     if (duration_ticks > written.largest_ticks) publish(written.largest_ticks, duration_ticks);
     publish(written.last_end_ticks, end_ticks);
     // Last: whoever reads the ring meanwhile, or after the process was killed, finds whole calls.
-    __atomic_store_n(calls_, *calls_ + 1, __ATOMIC_RELEASE);
-    left_ -= leaf.cost;
-    expected_ = left_ <= 0 ? nullptr : leaf.after;
+    const std::uint64_t calls = *calls_ + 1;
+    __atomic_store_n(calls_, calls, __ATOMIC_RELEASE);
+    expected_ = leaf.after;
+    if (calls >= most_calls_) use_up();
   }
   const Seen& back(unsigned calls) const noexcept { return seen_[(count_ - calls) % kHistory]; }
   // Before a call is counted that begins the loop's record, or is the first of its bin. False:
   // there is no room for the record.
-  bool prepare(std::uint64_t start_ticks, std::uint64_t end_ticks, Ring& ring) noexcept;
-  void mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
-            const std::atomic<std::uint64_t>& ring_word) noexcept;
+  [[gnu::cold]] bool prepare(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                             Ring& ring) noexcept;
+  [[gnu::cold]] void mark(std::uint64_t start_ticks, std::uint64_t end_ticks,
+                          const std::atomic<std::uint64_t>& ring_word) noexcept;
+  // The loop's record holds as many calls as it may: nothing is counted any more in this ring.
+  [[gnu::cold]] void use_up() noexcept;
   bool begin_record(Ring& ring) noexcept;
   bool begin_list(const TransferCall& call, Ring& ring) noexcept;
   bool append_all(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
@@ -259,11 +263,12 @@ class RepeatCursor {
 
   // What the hot path uses comes first, on few cache lines: where a program reads at random, each
   // line of ours is one less of its own.
-  Leaf* expected_ = nullptr;        // nullptr: nothing is
-  std::uint64_t* calls_ = nullptr;  // of the record; nullptr: nothing is counted yet
-  std::uint64_t rare_from_ = 0;     // calls that end then or later are to be prepared
-  std::int32_t left_ = kMostRepeated;
-  unsigned fruitless_ = 0;  // transfers since the last loop
+  Leaf* expected_ = nullptr;           // nullptr: nothing is
+  std::uint64_t* calls_ = nullptr;     // of the record; nullptr: nothing is counted yet
+  std::uint64_t rare_from_ = 0;        // calls that end then or later are to be prepared
+  std::uint64_t most_calls_ = 0;       // that the record may count
+  std::int32_t left_ = kMostRepeated;  // of what repeats may cost, without those of the open record
+  unsigned fruitless_ = 0;             // transfers since the last loop
   BinMarks bins_;
 
   // While a list is gone on with:

@@ -8,7 +8,7 @@
 #include "patterns/bytes.h"
 #include "recorder/events_encoder.h"
 #include "recorder/ring/buffer_state.h"
-#include "recorder/time_marks.h"
+#include "recorder/ring/time_marks.h"
 
 namespace iotune::recorder {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "recorder/read/result.h"
 #include "recorder/read/trace_blocks/input_file.h"
-#include "recorder/time_marks.h"
+#include "recorder/ring/time_marks.h"
 
 namespace iotune::recorder {
 

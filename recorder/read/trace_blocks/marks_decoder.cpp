@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "patterns/bytes.h"
-#include "recorder/time_marks.h"
+#include "recorder/ring/time_marks.h"
 
 namespace iotune::recorder {
 namespace {

@@ -1,5 +1,5 @@
 // Calls come back in the bin of the process's time in which they ended.
-#include "recorder/time_marks.h"
+#include "recorder/ring/time_marks.h"
 
 #include <gtest/gtest.h>
 
