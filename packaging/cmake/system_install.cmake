@@ -17,7 +17,8 @@ configure_package_config_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/iotuneConfig.cma
 write_basic_package_version_file(${made}/iotuneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${made}/iotuneConfig.cmake ${made}/iotuneConfigVersion.cmake
   DESTINATION ${IOTUNE_CONFIG_DIR})
-install(FILES ${PROJECT_SOURCE_DIR}/include/iotune.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/include/iotune.h ${PROJECT_SOURCE_DIR}/include/iotune.f90
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # Both find the prefix from where they lie: what was installed may be moved as a whole.
 file(RELATIVE_PATH IOTUNE_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
