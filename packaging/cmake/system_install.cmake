@@ -49,6 +49,7 @@ if(IOTUNE_BUILD_PYTHON)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/models/ DESTINATION ${IOTUNE_PACKAGE_DIR}/models
     PATTERN __pycache__ EXCLUDE)
   iotune_install_link(iotune.h include ${CMAKE_INSTALL_INCLUDEDIR})
+  iotune_install_link(iotune.f90 include ${CMAKE_INSTALL_INCLUDEDIR})
   file(RELATIVE_PATH IOTUNE_PYTHON_FROM_BIN /${CMAKE_INSTALL_BINDIR} /${IOTUNE_PYTHON_DIR})
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/iotune.py.in ${made}/iotune @ONLY)
   install(PROGRAMS ${made}/iotune DESTINATION ${CMAKE_INSTALL_BINDIR})
