@@ -74,8 +74,8 @@ def command(
     if regions and any(one is not None for one in (layer, file, call, start, stop)):
         raise typer.BadParameter("--regions goes with --rank and --limit alone")
     chosen = kind.value if kind is not None else _format_of(output)
-    if regions and chosen == Format.perfetto.value:
-        raise typer.BadParameter("perfetto has the regions beside the calls: without --regions")
+    if regions and chosen not in (Format.csv.value, Format.parquet.value):
+        raise typer.BadParameter("--regions are csv or parquet; perfetto has them beside the calls")
     run = chosen_trace(trace)
     stem = run.path.stem + (".regions" if regions else "")
     target = output if output is not None else stem + ENDINGS[chosen]
