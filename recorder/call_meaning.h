@@ -51,7 +51,10 @@ enum class Thing : std::uint8_t {
   kDecision,
   kDecisionAgain,
   kPrefetch,
-  kSampledOut
+  kSampledOut,
+  kRegionBegin,
+  kRegionEnd,
+  kRegionSum
 };
 
 struct CallMeaning {

@@ -49,6 +49,7 @@ class Walk {
     for (std::size_t k = 1; k < ranks.size(); ++k) {
       move_as_member(ranks, k);
       bytes_.move_as_member(ranks, k);
+      regions_.move_as_member(ranks, k);
       finish_member(members[k]);
     }
   }
@@ -96,7 +97,7 @@ class Walk {
   // Between two groups.
   template <class A>
   void archive(A& a) {
-    a(owners_, versions_, bytes_, late_, shares_, uses_, notes_);
+    a(owners_, versions_, bytes_, late_, shares_, uses_, notes_, regions_);
     if constexpr (A::kReads) know_files(owners_.files());
   }
 
@@ -144,6 +145,7 @@ class Walk {
     if (call.signature() == nullptr) return;
     const CallSignature& signature = *call.signature();
     const CallFacts& facts = facts_of(signature);
+    if (regions_.follow(index, call, alike_)) return;
     versions_.follow(call);
     const bool of_bytes = owner != CallOwners::kNone && !inner && signature.transfer &&
                           signature.layer != Layer::kHdf5;
@@ -392,11 +394,13 @@ class Walk {
   std::map<DatasetRecord*, Share> shares_;
   std::map<FileRecord*, FileUse> uses_;
   FileNotes notes_;
+  RegionNotes regions_;
   std::vector<Transfer> transfers_;  // where other members made them too
 };
 
 void Walk::finish_member(const Member& member) {
   const std::uint64_t wall_ns = member.wall_ns;
+  regions_.finish(table_.regions, wall_ns);
   for (auto& [record, share] : shares_) {
     share.region.finish();
     record->decomposition.add(share.region);

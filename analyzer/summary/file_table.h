@@ -12,6 +12,7 @@
 
 #include "analyzer/bytes/byte_record.h"
 #include "analyzer/datasets/descriptor.h"
+#include "analyzer/summary/region_notes.h"
 #include "analyzer/summary/run_summary.h"
 #include "recorder/call_table.h"
 #include "recorder/read/actual_io.h"
@@ -96,10 +97,11 @@ struct FileRecord {
 // By absolute path.
 struct FileTable : std::map<std::string, FileRecord> {
   std::uint64_t slowest_nanoseconds = 0;  // in outermost calls on files, of the slowest process
+  RegionTable regions;                    // of all processes
 
   template <class A>
   void archive(A& a) {
-    a(static_cast<std::map<std::string, FileRecord>&>(*this), slowest_nanoseconds);
+    a(static_cast<std::map<std::string, FileRecord>&>(*this), slowest_nanoseconds, regions);
   }
 };
 

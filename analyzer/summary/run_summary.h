@@ -111,6 +111,21 @@ struct FilePattern {
   PrefetchOutcome prefetch;
 };
 
+// A region of the program (include/iotune.h), in its place among the others: all entries of all
+// threads of all processes.
+struct RegionPattern {
+  std::vector<std::string> path;  // names, the outermost first; the last one is its own
+  std::uint64_t entered, open;    // open: was not ended
+  std::uint32_t processes;        // that entered it
+  // Of ended entries. Sums over all threads; those of the process in which they are largest.
+  double seconds, slowest_seconds, io_seconds, slowest_io_seconds;
+  double least_seconds, largest_seconds;    // of one entry
+  std::uint64_t calls;                      // outermost ones
+  std::uint64_t bytes_written, bytes_read;  // by these
+  // After the run's first call.
+  double first_begin_seconds, last_end_seconds;
+};
+
 struct RunSummary {
   std::string run_id, program, program_name, mpi, hdf5;
   std::string identity;  // analyzer/summary/program_identity.h
@@ -121,7 +136,8 @@ struct RunSummary {
   double start_unix_seconds, elapsed_seconds;
   double io_seconds;  // in outermost calls on files, of the slowest process
   std::uint64_t calls, dropped;
-  std::vector<FilePattern> files;     // in order of first open
+  std::vector<FilePattern> files;      // in order of first open
+  std::vector<RegionPattern> regions;  // each before those inside it, else in order of first begin
   std::vector<std::string> warnings;  // damage, ranks that are missing, calls dropped
 };
 

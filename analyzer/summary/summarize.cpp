@@ -167,6 +167,7 @@ class Summarizer {
     }
     summary_.io_seconds = seconds(files_.slowest_nanoseconds);
     add_files();
+    summary_.regions = region_patterns(files_.regions, start_);
     return std::move(summary_);
   }
 

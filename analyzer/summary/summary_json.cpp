@@ -97,6 +97,24 @@ Json json_of(const PrefetchOutcome& prefetch) {
           {"depth", prefetch.depth}};
 }
 
+Json json_of(const RegionPattern& region) {
+  return {{"path", region.path},
+          {"entered", region.entered},
+          {"open", region.open},
+          {"processes", region.processes},
+          {"seconds", region.seconds},
+          {"slowest_seconds", region.slowest_seconds},
+          {"io_seconds", region.io_seconds},
+          {"slowest_io_seconds", region.slowest_io_seconds},
+          {"least_seconds", region.least_seconds},
+          {"largest_seconds", region.largest_seconds},
+          {"calls", region.calls},
+          {"bytes_written", region.bytes_written},
+          {"bytes_read", region.bytes_read},
+          {"first_begin_seconds", region.first_begin_seconds},
+          {"last_end_seconds", region.last_end_seconds}};
+}
+
 template <typename T>
 Json list_of(const std::vector<T>& items) {
   Json list = Json::array();
@@ -149,6 +167,7 @@ std::string to_json(const RunSummary& summary) {
                      {"calls", summary.calls},
                      {"dropped", summary.dropped},
                      {"files", list_of(summary.files)},
+                     {"regions", list_of(summary.regions)},
                      {"warnings", summary.warnings}};
   // Paths are bytes; what is not UTF-8 in them must not cost the report.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -17,7 +17,8 @@ configure_package_config_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/iotuneConfig.cma
 write_basic_package_version_file(${made}/iotuneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${made}/iotuneConfig.cmake ${made}/iotuneConfigVersion.cmake
   DESTINATION ${IOTUNE_CONFIG_DIR})
-install(FILES ${PROJECT_SOURCE_DIR}/include/iotune.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/include/iotune.h ${PROJECT_SOURCE_DIR}/include/iotune.f90
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # Both find the prefix from where they lie: what was installed may be moved as a whole.
 file(RELATIVE_PATH IOTUNE_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
@@ -48,6 +49,7 @@ if(IOTUNE_BUILD_PYTHON)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/models/ DESTINATION ${IOTUNE_PACKAGE_DIR}/models
     PATTERN __pycache__ EXCLUDE)
   iotune_install_link(iotune.h include ${CMAKE_INSTALL_INCLUDEDIR})
+  iotune_install_link(iotune.f90 include ${CMAKE_INSTALL_INCLUDEDIR})
   file(RELATIVE_PATH IOTUNE_PYTHON_FROM_BIN /${CMAKE_INSTALL_BINDIR} /${IOTUNE_PYTHON_DIR})
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/iotune.py.in ${made}/iotune @ONLY)
   install(PROGRAMS ${made}/iotune DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -11,14 +11,26 @@ from typing import TYPE_CHECKING, Any
 from iotune.errors import Error
 
 if TYPE_CHECKING:
+    from iotune.annotation import annotate
+    from iotune.database.pattern_db import PatternDB
     from iotune.traces.trace import Trace, open_trace
 
 __version__ = "0.1.0"
-__all__ = ["Error", "Trace", "__version__", "open_trace"]
+__all__ = ["Error", "PatternDB", "Trace", "__version__", "annotate", "open_trace"]
 
 
 def __getattr__(name: str) -> Any:
     # `iotune lib` needs none of it.
+    if name == "annotate":
+        from iotune.annotation import annotate
+
+        globals().update(annotate=annotate)
+        return annotate
+    if name == "PatternDB":
+        from iotune.database.pattern_db import PatternDB
+
+        globals().update(PatternDB=PatternDB)
+        return PatternDB
     if name in ("Trace", "open_trace"):
         from iotune.traces import trace
 

@@ -13,7 +13,10 @@ VERBS = (
     "notes",  # pseudo calls of iotune's own
 )
 # What a pseudo call notes, beside files, datasets and views.
-NOTED = ("setting", "decision", "decision_again", "prefetch", "sampled_out")
+NOTED = (
+    *("setting", "decision", "decision_again", "prefetch", "sampled_out"),
+    *("region_begin", "region_end", "region_sum"),
+)
 THINGS = (
     *("file", "directory", "path", "pipe", "mapping", "view", "lock", "cache"),
     *("group", "dataset", "attribute", "object", "link", "type", "space", "plist", "events"),

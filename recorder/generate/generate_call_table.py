@@ -136,6 +136,25 @@ PSEUDO_CALLS = [
         "number:requested_bytes number:vain_bytes number:wait_ns number:saved_ns number:depth "
         "number:served text:predictor",
     ),
+    # recorder/regions; regions.cpp knows the places of what iotune_regions counts.
+    (
+        "iotune_region_begin",
+        "notes region_begin",
+        "number:region number:parent number:value text:name",
+    ),
+    (
+        "iotune_region_end",
+        "notes region_end",
+        "number:region number:parent number:value number:region_ns number:io_ns number:calls "
+        "number:bytes_read number:bytes_written text:name",
+    ),
+    (
+        "iotune_regions",
+        "notes region_sum",
+        "number:region number:parent number:count number:region_ns number:least_ns "
+        "number:largest_ns number:io_ns number:calls number:bytes_read number:bytes_written "
+        "number:before_ns number:span_ns number:first_value number:last_value text:name",
+    ),
 ]
 PSEUDO_FORMS = {
     "key": ("kKey", "kSigned"),

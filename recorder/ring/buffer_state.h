@@ -19,6 +19,7 @@ struct RingPlace {
   std::byte* in_file = nullptr;  // nullptr: not yet
   std::size_t bytes = 0;
   std::uint32_t segment = 0;
+  RegionTable* regions = nullptr;
 };
 
 struct Buffer {

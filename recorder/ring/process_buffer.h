@@ -17,6 +17,8 @@ namespace iotune::recorder {
 enum class Times : std::uint8_t { kControl, kHdf5, kMpiIo, kPosix, kOften };
 inline constexpr int kTimesKinds = 5;
 
+struct RegionTable;  // recorder/regions/regions.h
+
 // A thread's ring, in memory that a fork wipes: a child that was not told of its birth finds no
 // ring. When its thread has ended another one gets it. `word` is epoch << 32 | bytes in use,
 // published after each whole record.
@@ -31,6 +33,7 @@ struct alignas(64) Ring {
   long owner;                               // its number in the kernel
   std::uint16_t exact_left[kTimesKinds];    // calls whose times are still kept one by one
   std::uint64_t stored_word, stored_calls;  // what end_buffer has stored of the present epoch
+  RegionTable* regions;                     // nullptr: its thread has had none
 };
 
 inline constexpr std::size_t kEarlyRingBytes = 16u << 10;

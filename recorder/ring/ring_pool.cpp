@@ -7,6 +7,7 @@
 #include "core/process/configuration.h"
 #include "core/process/fork_marker.h"
 #include "core/process/thread_state.h"
+#include "recorder/regions/regions.h"
 #include "recorder/ring/ring_store.h"
 
 namespace iotune::recorder {
@@ -35,6 +36,7 @@ void give_to(Ring& ring, long thread) noexcept {
   ring.stored_word = ring.stored_calls = 0;
   std::memcpy(ring.exact_left, kExactCalls, sizeof kExactCalls);
   ring.cursor.emptied();
+  forget_regions(ring.regions);
 }
 
 Ring* make_ring(long thread) noexcept {
@@ -50,7 +52,7 @@ Ring* make_ring(long thread) noexcept {
   ring->capacity_bytes = kEarlyRingBytes;
   ring->in_file = false;
   give_to(*ring, thread);
-  g_ring_places[g_buffer.ring_count++] = {ring, nullptr, 0, 0};
+  g_ring_places[g_buffer.ring_count++] = {.ring = ring};
   return ring;
 }
 
@@ -107,6 +109,10 @@ RingPlace& place_of(const Ring& ring) noexcept {
   return g_ring_places[i];
 }
 
+void remember_regions(const Ring& ring, RegionTable* regions) noexcept {
+  place_of(ring).regions = regions;
+}
+
 Ring* ring_for(long thread) noexcept {
   // Asking after every thread at every call would cost more than the calls.
   const bool full = g_buffer.ring_count == kMaxRings;
@@ -146,6 +152,7 @@ void forget_rings() noexcept {
     RingPlace& place = g_ring_places[i];
     if (place.in_file != nullptr) unmap(place.in_file, place.bytes);
     unmap(place.ring, kEarlyRingBytes + kDescriptionBytes);
+    free_regions(place.regions);
     place = {};
   }
   g_buffer.ring_count = 0;

@@ -15,6 +15,8 @@ void make_spare_rings(int count) noexcept;
 Ring* take_spare_ring() noexcept;
 
 RingPlace& place_of(const Ring& ring) noexcept;
+// The ring's own pointer to them is wiped by a fork.
+void remember_regions(const Ring& ring, RegionTable* regions) noexcept;
 
 // A ring of private memory goes into the buffer file. Where there is no room its calls go into a
 // block, or are counted as dropped.

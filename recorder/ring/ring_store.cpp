@@ -7,6 +7,7 @@
 #include "core/process/configuration.h"
 #include "patterns/bytes.h"
 #include "recorder/events_encoder.h"
+#include "recorder/regions/regions.h"
 #include "recorder/ring/buffer_state.h"
 #include "recorder/ring/time_marks.h"
 
@@ -126,6 +127,7 @@ void store_copy_of(Ring& ring) noexcept {
 bool store_and_empty(Ring& ring) noexcept {
   const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
   if (used_of(word) == 0) return true;
+  account_before_emptying(ring);
   std::uint64_t calls = 0;
   g_marks.take(ring, word);
   const bool stored = store_records(ring.records, word, ring.thread, calls);

@@ -4,6 +4,7 @@
   iotune export TRACE --format csv -o -    everything else
   iotune export TRACE --format perfetto    a time line: open it at ui.perfetto.dev
   iotune export TRACE --format bytes-by-time   a row for each file, direction and 64th of the time
+  iotune export TRACE --regions -o -       what the program marked as regions, as csv
 
 Without TRACE the last run's. docs/reading.md explains the columns and their units. Without -o
 the file lies in the current folder and is called as the trace is; -o - is stdout.
@@ -54,6 +55,12 @@ def command(
         Optional[str], typer.Option("-o", "--output", metavar="FILE", help="- is stdout.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+    regions: Annotated[
+        bool,
+        typer.Option(
+            "--regions", help="Regions that the program marked, a row an entry; no calls."
+        ),
+    ] = False,
     rank: RankOption = None,
     layer: LayerOption = None,
     file: FileOption = None,
@@ -64,15 +71,24 @@ def command(
 ) -> None:
     """Export it."""
     wanted = chosen_calls(rank, layer, file, call, start, stop, limit)
+    if regions and any(one is not None for one in (layer, file, call, start, stop)):
+        raise typer.BadParameter("--regions goes with --rank and --limit alone")
     chosen = kind.value if kind is not None else _format_of(output)
+    if regions and chosen not in (Format.csv.value, Format.parquet.value):
+        raise typer.BadParameter("--regions are csv or parquet; perfetto has them beside the calls")
     run = chosen_trace(trace)
-    target = output if output is not None else run.path.stem + ENDINGS[chosen]
-    done = export_calls(run.path, chosen, target, wanted, limit, force)
+    stem = run.path.stem + (".regions" if regions else "")
+    target = output if output is not None else stem + ENDINGS[chosen]
+    done = export_calls(run.path, chosen, target, wanted, limit, force, regions)
     say_losses(done.losses)
     if done.calls == 0 and limit != 0:
-        say_nothing_matches(run, wanted)
+        if regions:
+            say("the program marked no regions: docs/howto/mark-regions.md says how")
+        else:
+            say_nothing_matches(run, wanted)
     if target != "-":
-        say(f"{count_text(done.calls, 'call')} written to {path_text(target)}")
+        noun = "row" if regions else "call"
+        say(f"{count_text(done.calls, noun)} written to {path_text(target)}")
     next_command("iotune", "show", *words_for(run, trace), why="the patterns")
 
 

@@ -50,13 +50,17 @@ def export_calls(
     wanted: CallFilter | None = None,
     limit: int | None = None,
     force: bool = False,
+    regions: bool = False,
 ) -> Exported:
     """Write the calls that are wanted to a new file, "-" for stdout.
 
-    Memory does not grow with their number. On any failure the file is as it was.
+    With `regions` instead of them the entries of the program's regions, of the ranks that are
+    wanted, as csv or parquet. Memory does not grow with their number. On any failure the file is
+    as it was.
     """
     # Missing libraries are told before anything is written.
-    writer = cast(_Writer, import_module(f"iotune.export.{_MODULES[kind]}"))
+    module = import_module(f"iotune.export.{_MODULES[kind]}")
+    writer = cast(_Writer, module.Regions() if regions else module)
     if output != "-" and os.path.exists(output) and os.path.samefile(output, trace):
         raise Error(f"{output} is the trace itself")
     with _stdout(kind) if output == "-" else new_file(Path(output), force) as to:

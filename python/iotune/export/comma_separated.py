@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from iotune import core
 from iotune.export import Exported
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.calls import COLUMNS, CallReader
+from iotune.traces.regions import REGION_COLUMNS, each_region, row_of
 
 _BATCH_ROWS = 1 << 14
 
@@ -27,16 +31,32 @@ class _Lines:
 def write(path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Exported:
     """Write them; names keep bytes that are not UTF-8 as they are."""
     reader = CallReader(path, wanted, COLUMNS, limit, _BATCH_ROWS)
+    rows = (row for batch in reader for row in zip(*(batch.values(column) for column in COLUMNS)))
+    return Exported(_write_rows(COLUMNS, rows, to), reader.losses)
+
+
+class Regions:
+    """The entries of the program's regions instead of calls."""
+
+    def write(self, path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Exported:
+        """Write them."""
+        entries = islice(each_region(path, wanted.ranks), limit)
+        rows = (tuple(row_of(one).values()) for one in entries)
+        return Exported(_write_rows(REGION_COLUMNS, rows, to), core.losses(path))
+
+
+def _write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], to: BinaryIO) -> int:
+    """Returns how many there were."""
     text = io.TextIOWrapper(to, encoding="utf-8", errors="surrogateescape", newline="")
+    count = 0
     try:
         # What the ends of lines have is quoted within names, and some readers end lines at \r.
         lines = csv.writer(_Lines(text), lineterminator="\r\n")
-        lines.writerow(COLUMNS)
-        count = 0
-        for batch in reader:
-            count += batch.rows
-            lines.writerows(zip(*(batch.values(column) for column in COLUMNS)))
+        lines.writerow(columns)
+        for row in rows:
+            count += 1
+            lines.writerow(row)
         text.flush()
     finally:
         text.detach()
-    return Exported(count, reader.losses)
+    return count

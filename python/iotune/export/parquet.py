@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from iotune import core
 from iotune.errors import Error
 from iotune.export import Exported
 from iotune.traces.call_filter import CallFilter
@@ -19,6 +21,7 @@ from iotune.traces.calls import (
     CallBatch,
     CallReader,
 )
+from iotune.traces.regions import REGION_COLUMNS, each_region, row_of
 
 try:
     import pyarrow as pa
@@ -50,6 +53,35 @@ def write(path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Ex
     return Exported(count, reader.losses)
 
 
+class Regions:
+    """The entries of the program's regions instead of calls."""
+
+    def write(self, path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Exported:
+        """Write them."""
+        rows = [row_of(one) for one in islice(each_region(path, wanted.ranks), limit)]
+        told = {"start_unix_ns": CallReader(path, columns=()).run_start_unix_ns, "trace": path.name}
+        kinds = {"region": pa.string(), "is_open": pa.bool_()}
+        kinds |= {name: pa.int32() for name in ("rank", "process", "thread", "depth")}
+        schema = pa.schema(
+            [pa.field(name, kinds.get(name, pa.int64()), name == "value")
+             for name in REGION_COLUMNS],
+            metadata={"iotune": json.dumps(told)},
+        )  # fmt: skip
+        for row in rows:
+            row["region"] = _utf8(row["region"])
+        try:
+            table = pa.Table.from_pylist(rows, schema=schema)
+            pq.write_table(table, to, compression="zstd")
+        except pa.ArrowException as problem:
+            raise Error(f"parquet: {' '.join(str(problem).split())}") from None
+        return Exported(len(rows), core.losses(path))
+
+
+def _utf8(name: str) -> str:
+    """As UTF-8, which Parquet's texts are: other bytes are written as escapes."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 _NULLABLE = {"file", "dataset", *OPTIONAL_NUMBERS, *JSON_TEXTS}
 
 
@@ -66,11 +98,7 @@ def _array(batch: CallBatch, column: str) -> Any:
         return _texts(batch, column)
     if column in NAMES:
         numbers = _numbers(pa.int32(), batch.numbers(column))
-        # Parquet's texts are UTF-8: other bytes of a path are written as \xNN.
-        names = [
-            name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-            for name in batch.names(column)
-        ]
+        names = [_utf8(name) for name in batch.names(column)]
         known = pc.if_else(pc.less(numbers, 0), pa.scalar(None, pa.int32()), numbers)
         return pa.DictionaryArray.from_arrays(known, pa.array(names, pa.string()))
     numbers = _numbers(_type(column), batch.numbers(column))

@@ -15,8 +15,10 @@ from iotune import core
 from iotune.export import Exported
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.calls import CallBatch, CallReader
+from iotune.traces.regions import JOINT, each_region
 
 _BATCH_ROWS = 1 << 13
+_REGION_TRACKS = 1_000_000  # added to a thread's number: more than there are threads
 _COLUMNS = (
     *("process", "thread", "level", "start_ns", "duration_ns", "time_kind", "layer", "call"),
     *("file", "dataset", "offset_bytes", "length_bytes", "result", "arguments", "selection"),
@@ -40,6 +42,9 @@ def write(path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Ex
         for line in _events(batch, tracks):
             to.write(before + line.encode("utf-8", "backslashreplace"))
             before = b",\n"
+    for line in _regions(path, wanted, tracks):
+        to.write(before + line.encode("utf-8", "backslashreplace"))
+        before = b",\n"
     to.write(b"\n]}\n")
     return Exported(count, reader.losses)
 
@@ -74,6 +79,7 @@ class _Tracks:
         self._processes = processes
         self._named: set[int] = set()
         self._tracks: dict[tuple[int, int], _Track] = {}
+        self._with_regions: set[_Track] = set()
 
     def of(self, process: int, thread: int) -> tuple[_Track, list[str]]:
         """The thread, and the events that name it where it is new."""
@@ -92,6 +98,57 @@ class _Tracks:
             events.append(_meta(track, "process_sort_index", {"sort_index": order}))
         events.append(_meta(track, "thread_name", {"name": f"thread {thread}"}))
         return track, events
+
+    def region_track(self, track: _Track, thread: int) -> list[str]:
+        """The events that name the track of a thread's regions where it is new."""
+        if track in self._with_regions:
+            return []
+        self._with_regions.add(track)
+        beside = _Track(track.process, track.thread + _REGION_TRACKS)
+        return [_meta(beside, "thread_name", {"name": f"regions of thread {thread}"})]
+
+
+def _regions(path: Path, wanted: CallFilter, tracks: _Tracks) -> Iterator[str]:
+    """The program's regions of the ranks and times that are wanted, beside their threads' calls.
+
+    Sums of many entries are slices that may overlap (asynchronous events).
+    """
+    entries = [
+        one
+        for one in each_region(path, wanted.ranks)
+        if one.begin_ns < wanted.until_ns and (one.is_open or one.end_ns >= wanted.from_ns)
+    ]
+    # A slice before those that lie in it.
+    for number, one in enumerate(sorted(entries, key=lambda one: (one.begin_ns, len(one.path)))):
+        track, names = tracks.of(one.process, one.thread)
+        yield from names
+        yield from tracks.region_track(track, one.thread)
+        told = {
+            "region": JOINT.join(one.path),
+            "value": one.value,
+            "io_ns": one.io_ns,
+            "calls": one.calls,
+            "bytes_read": one.bytes_read,
+            "bytes_written": one.bytes_written,
+        }
+        event: dict[str, Any] = {"cat": "region", "pid": track.process}
+        if one.is_sum:
+            told |= {"entered": one.entered, "region_ns": one.region_ns}
+            event |= {"name": f"{one.name} ({one.entered} entries)", "id": number}
+            event |= {"tid": track.thread}
+            yield _at({**event, "ph": "b", "args": told}, one.begin_ns)
+            yield _at({**event, "ph": "e"}, one.end_ns)
+            continue
+        event |= {"name": one.name, "tid": track.thread + _REGION_TRACKS, "args": told}
+        if one.is_open:
+            yield _at({**event, "ph": "B"}, one.begin_ns)
+        else:
+            span = f'"dur": {_microseconds(one.end_ns - one.begin_ns)}, '
+            yield _at({**event, "ph": "X"}, one.begin_ns, span)
+
+
+def _at(event: dict[str, Any], ns: int, more: str = "") -> str:
+    return f'{{"ts": {_microseconds(ns)}, {more}{json.dumps(event)[1:]}'
 
 
 def _process_name(told: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ from iotune.html_report.blocks import Fact, Facts, FindingBlock, Heading, Sectio
 from iotune.html_report.facts import RunFacts
 from iotune.html_report.file_sections import decompositions_blocks, files_blocks, maps_blocks
 from iotune.html_report.heat_figure import heat_figures
+from iotune.html_report.region_figure import region_figure, region_table
 from iotune.html_report.svg import WIDTH, Table, counted, short_path
 from iotune.logstore import LogContainer, is_container
 from iotune.reports.actual_io import done_text, sum_of, told_settings
@@ -35,6 +36,7 @@ from iotune.reports.explained import (
     recognised_text,
 )
 from iotune.reports.tables import seconds_text, size_text
+from iotune.traces.regions import each_region
 
 _EXPLAINED = 40
 _SHOWN_LOGS = 20
@@ -54,6 +56,12 @@ def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
             _findings,
         ),
         ("time", "Where the time went", "", _time),
+        (
+            "regions",
+            "Regions of the program",
+            "What the program marked by names, and what it read and wrote meanwhile.",
+            _regions,
+        ),
         ("heat", "Ranks over time", "When each rank moved how many bytes.", _heat),
         ("files", "Files and datasets", "", files_blocks),
         (
@@ -159,6 +167,16 @@ def _time(facts: RunFacts, wide: float) -> Iterator[Any]:
         ("layer", "reads", "writes", "other", "bytes read", "bytes written", "time, all included"),
         tuple(rows),
     )
+
+
+def _regions(facts: RunFacts, wide: float) -> Iterator[Any]:
+    regions = facts.run.regions
+    if not regions:
+        return
+    figure = region_figure(regions, each_region(facts.trace.path), facts.axis_seconds, wide)
+    if figure is not None:
+        yield figure
+    yield region_table(regions)
 
 
 def _heat(facts: RunFacts, wide: float) -> Iterator[Any]:

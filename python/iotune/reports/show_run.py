@@ -13,6 +13,7 @@ from iotune.reports.actual_io import done_text, taken_apart
 from iotune.reports.alike import Alike, folded
 from iotune.reports.losses import say_losses
 from iotune.reports.show_epochs import print_epochs
+from iotune.reports.show_regions import print_regions
 from iotune.reports.tables import (
     Column,
     count_text,
@@ -94,6 +95,8 @@ def print_run(
         else:
             for one in group.files:
                 _print_file(one)
+    if run.regions and not wanted:
+        print_regions(run.regions, everything)
     if idle:
         data()
         noun = "file or folder" if len(idle) == 1 else "files and folders"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from iotune.errors import Error
@@ -16,6 +16,7 @@ from iotune.traces.calls import (
     CallBatch,
     CallReader,
 )
+from iotune.traces.regions import REGION_COLUMNS, RegionEntry, row_of
 from iotune.traces.summary import RunSummary
 
 try:
@@ -110,6 +111,15 @@ _FILE_COLUMNS = (
 def files_frame(run: RunSummary) -> pd.DataFrame:
     """The files of a run."""
     return pd.DataFrame({name: [getattr(one, name) for one in run.files] for name in _FILE_COLUMNS})
+
+
+def regions_frame(entries: Iterable[RegionEntry]) -> pd.DataFrame:
+    """The entries of regions."""
+    rows = list(entries)
+    table: dict[str, Any] = {name: [row_of(one)[name] for one in rows] for name in REGION_COLUMNS}
+    frame = pd.DataFrame(table, columns=list(REGION_COLUMNS))
+    frame["value"] = frame["value"].astype("Int64")
+    return frame
 
 
 _PATTERN_COLUMNS = (

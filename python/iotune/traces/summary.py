@@ -125,6 +125,41 @@ class FilePattern:
 
 
 @dataclass
+class RegionPattern:
+    """A region of the program in its place among the others: all entries of all threads.
+
+    Times are of entries that were ended, and sums over all threads of all processes unless their
+    name says `slowest`: then they are of the process in which they are largest.
+    """
+
+    path: list[str] = field(default_factory=list)  # names, the outermost first; the last is its own
+    entered: int = 0
+    open: int = 0  # entries that were not ended
+    processes: int = 0  # that entered it
+    seconds: float = 0.0
+    slowest_seconds: float = 0.0
+    io_seconds: float = 0.0  # of these in calls on files
+    slowest_io_seconds: float = 0.0
+    least_seconds: float = 0.0  # of one entry
+    largest_seconds: float = 0.0
+    calls: int = 0  # outermost ones
+    bytes_written: int = 0
+    bytes_read: int = 0
+    first_begin_seconds: float = 0.0  # after the run's first call
+    last_end_seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Its own name."""
+        return self.path[-1] if self.path else ""
+
+    @property
+    def io_share(self) -> float:
+        """The part of its time that was spent in calls on files, 0 to 1."""
+        return min(1.0, self.io_seconds / self.seconds) if self.seconds > 0 else 0.0
+
+
+@dataclass
 class RunSummary:
     """A whole run."""
 
@@ -144,6 +179,8 @@ class RunSummary:
     calls: int = 0
     dropped: int = 0
     files: list[FilePattern] = field(default_factory=list)
+    # Each before those inside it.
+    regions: list[RegionPattern] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -163,6 +200,7 @@ def _dataset(source: Mapping[str, Any]) -> DatasetPattern:
 def run_summary(source: Mapping[str, Any]) -> RunSummary:
     """The values of a RunSummary in JSON."""
     result = _build(RunSummary, source)
+    result.regions = [_build(RegionPattern, one) for one in source.get("regions", [])]
     result.files = []
     for entry in source.get("files", []):
         file = _build(FilePattern, entry)

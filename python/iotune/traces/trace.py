@@ -13,6 +13,7 @@ from iotune import core
 from iotune.errors import Error
 from iotune.traces.call_filter import CallFilter, Ranks, Time, Words, call_filter
 from iotune.traces.calls import BATCH_ROWS, COLUMNS, Call, CallReader, calls
+from iotune.traces.regions import each_region
 from iotune.traces.summary import RunSummary, run_summary
 
 if TYPE_CHECKING:
@@ -161,6 +162,17 @@ class Trace:
         from iotune.traces import frames
 
         return frames.patterns_frame(self.summary)
+
+    @functools.cached_property
+    def regions(self) -> pd.DataFrame:
+        """A row for each entry of a region that the program marked (docs/howto/mark-regions.md).
+
+        Times are in ns, `begin_ns` and `end_ns` after the run's first call. `region` is the path
+        of names, joined by " / ". Where `entered` is more than 1 the row is a sum.
+        """
+        from iotune.traces import frames
+
+        return frames.regions_frame(each_region(self.path))
 
     @property
     def descriptors(self) -> pd.DataFrame:

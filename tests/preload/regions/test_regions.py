@@ -1,0 +1,236 @@
+"""Regions that a program marks (include/iotune.h) are counted, with what it did in them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from support.place import Place, main
+
+BLOCK = 4096
+KEPT_ALONE = 256  # recorder/regions/regions.cpp
+
+
+def regions(place: Place, file: Path | None = None) -> dict[tuple[str, ...], dict[str, Any]]:
+    found = {tuple(one["path"]): one for one in place.summary(file)["regions"]}
+    for one in found.values():
+        assert one["io_seconds"] <= one["seconds"] or one["open"], one
+        assert one["least_seconds"] <= one["largest_seconds"], one
+    return found
+
+
+def ran(place: Place, what: str, **how: Any) -> Any:
+    place.clear()
+    return place.right(place.run(place.bin / "regions", what, place.scratch, **how), what)
+
+
+def marks(place: Place, name: str) -> list[dict[str, Any]]:
+    return [call for call in place.calls() if call["name"] == f"iotune_{name}"]
+
+
+def code(place: Place) -> None:
+    """A program runs without iotune too, and is told what there is."""
+    for name in ("regions", "regions_no_pie"):
+        program = place.bin / name
+        bare = place.right(place.run(program, "code", place.scratch, preload=False), name)
+        assert bare.out == b"38 38\n", (name, bare.out)  # ENOSYS
+        off = place.right(place.run(program, "code", place.scratch, IOTUNE_MODE="off"), name)
+        assert off.out == b"95 95\n", (name, off.out)  # ENOTSUP
+        on = place.right(place.run(program, "code", place.scratch), name)
+        assert on.out == b"0 0\n", (name, on.out)
+        # Nothing was read or written: there is no trace of it.
+        assert not place.trace.exists() and not place.leftovers()
+
+
+def nested(place: Place) -> None:
+    """What lies inside counts for what is around it."""
+    ran(place, "nested")
+    found = regions(place)
+    assert list(found) == [("epoch",), ("epoch", "step"), ("checkpoint",)]
+    counts = {
+        path: (one["entered"], one["calls"], one["bytes_written"], one["bytes_read"])
+        for path, one in found.items()
+    }
+    assert counts == {
+        ("epoch",): (3, 9, 9 * BLOCK, 0),
+        ("epoch", "step"): (3, 6, 6 * BLOCK, 0),
+        ("checkpoint",): (3, 3, 0, 3 * BLOCK),
+    }
+    assert found["epoch",]["seconds"] >= found["epoch", "step"]["seconds"] > 0
+    begun = [(one["arguments"]["name"], one["arguments"]["value"])
+             for one in marks(place, "region_begin")]  # fmt: skip
+    none = -(2**63)
+    assert begun[:3] == [("epoch", 0), ("step", none), ("checkpoint", 0)]
+    assert [value for name, value in begun if name == "checkpoint"] == [0, 10, 20]
+
+
+def million(place: Place) -> None:
+    """A million entries cost as much as some hundreds."""
+    ran(place, "million")
+    (step,) = regions(place).values()
+    assert (step["entered"], step["open"], step["calls"]) == (1_000_000, 0, 10_000)
+    assert step["bytes_written"] == 10_000 * BLOCK
+    assert place.trace.stat().st_size < 16384, place.trace.stat().st_size
+    assert len(marks(place, "region_end")) == KEPT_ALONE
+    (summed,) = marks(place, "regions")
+    told = summed["arguments"]
+    assert told["count"] == 1_000_000 - KEPT_ALONE
+    assert (told["first_value"], told["last_value"]) == (KEPT_ALONE, 999_999)
+
+
+def irregular(place: Place) -> None:
+    """What was in rings that were emptied within the region counts."""
+    ran(place, "irregular")
+    (everything,) = regions(place).values()
+    reads = [call for call in place.calls() if call["name"] == "pread"]
+    assert everything["calls"] == len(reads) == 40_000
+    # pread's numbers: bytes asked for, offset, result.
+    assert everything["bytes_read"] == sum(call["arguments"]["result"] for call in reads)
+    assert everything["io_seconds"] > 0
+
+
+def unbalanced(place: Place) -> None:
+    """An end of nothing is refused, one of an outer region ends the inner ones."""
+    done = ran(place, "unbalanced")
+    assert done.out == b"22 22 22 0 22\n", done.out  # EINVAL but once
+    found = regions(place)
+    assert {path: one["open"] for path, one in found.items()} == {
+        ("outer",): 0, ("outer", "inner"): 0, ("left open",): 1,
+    }  # fmt: skip
+    assert found["outer",]["bytes_written"] == found["outer", "inner"]["bytes_written"] == BLOCK
+
+
+def names(place: Place) -> None:
+    """Names beyond the first 127 are one; of a long name the beginning and a hash are kept."""
+    ran(place, "names")
+    found = regions(place)
+    assert len(found) == 128
+    others = found["(other regions)",]
+    assert sum(one["entered"] for one in found.values()) == 1000
+    assert others["entered"] == 1000 - 127
+    assert all(len(name) <= 208 for path in found for name in path)
+
+    place.clear()
+    place.right(place.run(place.bin / "regions", "long", place.scratch))
+    long = [path[-1] for path in regions(place)]
+    assert len(set(long)) == 2, long
+    assert all(name.startswith("x" * 190) and len(name) < 208 for name in long), long
+
+
+def deep(place: Place) -> None:
+    """Below 64 regions none is recorded, and the ends still match."""
+    ran(place, "deep")
+    found = regions(place)
+    assert max(len(path) for path in found) == 64
+    assert all(one["entered"] == 1 and one["open"] == 0 for one in found.values())
+    assert found["after",]["calls"] == 0
+
+
+def threads(place: Place) -> None:
+    """Each thread has its own regions, and counts its own calls."""
+    ran(place, "threads")
+    (work,) = regions(place).values()
+    assert (work["entered"], work["calls"], work["bytes_written"]) == (24, 72, 72 * BLOCK)
+    assert len({one["thread"] for one in marks(place, "region_end")}) == 6
+
+
+def fork(place: Place) -> None:
+    """A child is in no region of its parent's."""
+    ran(place, "fork")
+    found = regions(place)
+    assert found["parent",]["calls"] == 1
+    assert found["parent",]["processes"] == 1
+    if ("child",) not in found:  # its buffer waits for a command
+        buffers = place.leftovers()
+        joined = place.scratch / "child.iotrace"
+        place._json("join", joined, *buffers)
+        found = regions(place, joined)
+    child = found["child",]
+    assert (child["calls"], child["bytes_written"], child["entered"]) == (2, 2 * BLOCK, 1)
+
+
+def killed(place: Place) -> None:
+    """What was marked before a death is there, and which region it happened in."""
+    place.clear()
+    done = place.run(place.bin / "regions", "killed", place.scratch)
+    assert done.status == 137, done.status
+    joined = place.scratch / "killed.iotrace"
+    place._json("join", joined, *place.leftovers())
+    found = regions(place, joined)
+    step, last = found["step",], found["last",]
+    assert (step["entered"], step["open"], step["bytes_written"]) == (5000, 0, 50 * BLOCK)
+    assert (last["entered"], last["open"]) == (1, 1)
+
+
+def languages(place: Place) -> None:
+    """C++ ends a region with its scope; Fortran marks them by a module of its own."""
+    for name in ("regions_cpp", "regions_fortran"):
+        program = place.bin / name
+        if not program.exists():
+            print(f"NOT VERIFIED: {name}: there is no gfortran")
+            continue
+        place.clear()
+        bare = place.run(program, place.scratch / "data", preload=False)
+        done = place.right(place.run(program, place.scratch / "data"), name)
+        assert done.same_as(bare), (bare, done)
+        found = regions(place)
+        assert found["step",]["entered"] == 3, (name, found)
+        assert found["step", "output"]["bytes_written"] > 0, (name, found)
+        values = [one["arguments"]["value"] for one in marks(place, "region_begin")
+                  if one["arguments"]["name"] == "step"]  # fmt: skip
+        assert values == [1, 2, 3], (name, values)
+
+
+def caliper(place: Place) -> None:
+    """Caliper's regions are iotune's too, and Caliper gets them; here by a stand-in for it."""
+    plugin = place.build / "lib" / "libcaliper_plugin.so"
+    ways = ((place.bin / "caliper_program",), (place.bin / "caliper_host", plugin))
+    for program, *more in ways:
+        command = (program, place.scratch / "data", *more)
+        bare = place.right(place.run(*command, preload=False), "bare")
+        assert bare.out == b"2 2\n", bare.out
+        place.clear()
+        done = place.right(place.run(*command), program.name)
+        assert done.out == bare.out, (program, done.out)
+        found = regions(place)
+        assert found["main",]["bytes_written"] == 2 * BLOCK, found
+        assert found["main", "write"]["bytes_written"] == BLOCK, found
+
+
+def nvtx(place: Place) -> None:
+    """Ranges that a program pushes and pops, by a stand-in for NVTX's header."""
+    program = place.bin / "nvtx_program"
+    bare = place.right(place.run(program, place.scratch / "data", preload=False), "bare")
+    place.clear()
+    done = place.right(
+        place.run(program, place.scratch / "data", NVTX_INJECTION64_PATH=place.library), "nvtx"
+    )
+    assert bare.out == b"not initialized\n" and done.out == b"initialized\n", done.out
+    found = regions(place)
+    assert found["train",]["bytes_written"] == 2 * BLOCK, found
+    assert found["train", "batch"]["entered"] == 2, found
+    assert found["train", "batch", "wide"]["entered"] == 1, found
+    values = [one["arguments"]["value"] for one in marks(place, "region_begin")
+              if one["arguments"]["name"] == "batch"]  # fmt: skip
+    assert values == [7, 8], values
+    # Loaded without being preloaded there is nothing to record into.
+    place.clear()
+    alone = place.run(
+        program, place.scratch / "data", preload=False, NVTX_INJECTION64_PATH=place.library,
+        IOTUNE_TRACE=place.trace,
+    )  # fmt: skip
+    assert (alone.status, alone.out) == (0, b"initialized\n"), alone
+    assert not place.trace.exists()
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    main(
+        {
+            "code": code, "nested": nested, "million": million, "irregular": irregular,
+            "unbalanced": unbalanced, "names": names, "deep": deep, "threads": threads,
+            "fork": fork, "killed": killed, "languages": languages, "caliper": caliper,
+            "nvtx": nvtx,
+        }
+    )  # fmt: skip
