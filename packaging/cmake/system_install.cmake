@@ -36,7 +36,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${sbom} DESTINATION ${IOTUNE_DOC_DIR
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   # As Debian has them.
   file(ARCHIVE_CREATE OUTPUT ${made}/changelog.gz PATHS ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-    FORMAT raw COMPRESSION GZip)
+    FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
   install(FILES ${made}/changelog.gz debian/copyright DESTINATION ${IOTUNE_DOC_DIR})
   install(FILES debian/lintian-overrides RENAME iotune
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides)
@@ -45,10 +45,11 @@ if(IOTUNE_BUILD_PYTHON)
   set(manuals ${PROJECT_SOURCE_DIR}/docs/man)
   if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
     set(manuals ${made}/man)
+    file(MAKE_DIRECTORY ${manuals})
     file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR}/docs/man ${PROJECT_SOURCE_DIR}/docs/man/*.1)
     foreach(page IN LISTS pages)
       file(ARCHIVE_CREATE OUTPUT ${manuals}/${page}.gz PATHS ${PROJECT_SOURCE_DIR}/docs/man/${page}
-        FORMAT raw COMPRESSION GZip)
+        FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
     endforeach()
   endif()
   install(DIRECTORY ${manuals}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
