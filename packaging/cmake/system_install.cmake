@@ -36,18 +36,32 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${sbom} DESTINATION ${IOTUNE_DOC_DIR
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   # As Debian has them.
   file(ARCHIVE_CREATE OUTPUT ${made}/changelog.gz PATHS ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-    FORMAT raw COMPRESSION GZip)
+    FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
   install(FILES ${made}/changelog.gz debian/copyright DESTINATION ${IOTUNE_DOC_DIR})
   install(FILES debian/lintian-overrides RENAME iotune
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides)
 endif()
 if(IOTUNE_BUILD_PYTHON)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
-    FILES_MATCHING PATTERN *.1)
+  set(manuals ${PROJECT_SOURCE_DIR}/docs/man)
+  if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    set(manuals ${made}/man)
+    file(MAKE_DIRECTORY ${manuals})
+    file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR}/docs/man ${PROJECT_SOURCE_DIR}/docs/man/*.1)
+    foreach(page IN LISTS pages)
+      file(ARCHIVE_CREATE OUTPUT ${manuals}/${page}.gz PATHS ${PROJECT_SOURCE_DIR}/docs/man/${page}
+        FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
+    endforeach()
+  endif()
+  install(DIRECTORY ${manuals}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+    FILES_MATCHING PATTERN *.1 PATTERN *.1.gz)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/iotune/ DESTINATION ${IOTUNE_PACKAGE_DIR}
     PATTERN __pycache__ EXCLUDE)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/models/ DESTINATION ${IOTUNE_PACKAGE_DIR}/models
     PATTERN __pycache__ EXCLUDE)
+  if(IOTUNE_VENDORED)
+    install(DIRECTORY ${vendored_folder}/${vendored_name}
+      DESTINATION ${IOTUNE_PACKAGE_DIR}/vendored PATTERN __pycache__ EXCLUDE)
+  endif()
   iotune_install_link(iotune.h include ${CMAKE_INSTALL_INCLUDEDIR})
   iotune_install_link(iotune.f90 include ${CMAKE_INSTALL_INCLUDEDIR})
   file(RELATIVE_PATH IOTUNE_PYTHON_FROM_BIN /${CMAKE_INSTALL_BINDIR} /${IOTUNE_PYTHON_DIR})

@@ -41,6 +41,7 @@ PARTS = {
                         "libstdc++-12-dev", "gcc-12", "cpe:2.3:a:gnu:gcc:{}:*:*:*:*:*:*:*",
                         "libiotune-db.so, libiotune-logstore.so, _core, iotune-fuse"),
     "pybind11": Part("BSD-3-Clause", "pybind11.txt", "", "", "", "_core"),
+    "typer": Part("MIT", "typer.txt", "", "", "", "the folder iotune/vendored"),
     "libfuse": Part("LGPL-2.1-only", "libfuse.txt", "libfuse3-dev", "fuse3",
                     "cpe:2.3:a:fuse_project:fuse:{}:*:*:*:*:*:*:*", "iotune-fuse"),
 }  # fmt: skip
