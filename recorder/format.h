@@ -17,7 +17,13 @@ inline constexpr std::uint32_t kBlockMagic = 0x4B4C4249;
 inline constexpr std::size_t kBlockHeadBytes = 16;
 inline constexpr std::size_t kBlockAlignment = 8;
 
-enum class BlockType : std::uint8_t { kProcess = 1, kEvents = 2, kEnd = 3, kShared = 4, kMarks = 5 };
+enum class BlockType : std::uint8_t {
+  kProcess = 1,
+  kEvents = 2,
+  kEnd = 3,
+  kShared = 4,
+  kMarks = 5
+};
 
 // Flags of a stream above the mask of layers.
 inline constexpr std::uint64_t kEveryTimeExact = 1U << 4U;

@@ -138,7 +138,7 @@ struct RunSummary {
   std::uint64_t calls, dropped;
   std::vector<FilePattern> files;      // in order of first open
   std::vector<RegionPattern> regions;  // each before those inside it, else in order of first begin
-  std::vector<std::string> warnings;  // damage, ranks that are missing, calls dropped
+  std::vector<std::string> warnings;   // damage, ranks that are missing, calls dropped
 };
 
 std::string to_json(const RunSummary& summary);  // the same names; distributions as text

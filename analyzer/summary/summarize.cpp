@@ -204,8 +204,7 @@ class Summarizer {
     walk_.emplace(reader_.index(), index, member_of(reader_.index().processes[index]), files_);
   }
   static Member member_of(const recorder::ProcessSection& section) {
-    return {recorder::unsigned_of(section.attributes, "wall_ns"),
-            left_without_handlers(section)};
+    return {recorder::unsigned_of(section.attributes, "wall_ns"), left_without_handlers(section)};
   }
 
   // Returns how many processes were taken together; 0: one was left off.

@@ -54,7 +54,7 @@ from iotune.cli.train_cost import (
     with_rounds,
 )
 from iotune.cli.train_method import RACE, checked, with_method
-from iotune.cli.train_offer import offer_notes
+from iotune.logstore.train_offer import offer_notes
 from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iotune import core
-from iotune.analysis.epochs import Epoch, epochs_of, outermost_reads
-from iotune.analysis.worker_processes import WorkerGroup, worker_groups
 from iotune.reports.tables import Column, count_text, paragraph, seconds_text, size_text, table
 from iotune.talk import data
 from iotune.traces.summary import FilePattern, RunSummary
+
+if TYPE_CHECKING:  # they need NumPy, which takes longer than all of a usual `iotune show`
+    from iotune.analysis.epochs import Epoch
+    from iotune.analysis.worker_processes import WorkerGroup
 
 # Of a run of more calls `iotune show` does not look for epochs: it is to be quick.
 MOST_CALLS = 5_000_000
@@ -34,6 +37,9 @@ def print_epochs(trace: Path, run: RunSummary) -> None:
     """
     if run.mpi or run.calls > MOST_CALLS or not _may_have_epochs(run):
         return
+    from iotune.analysis.epochs import epochs_of, outermost_reads
+    from iotune.analysis.worker_processes import worker_groups
+
     reads = outermost_reads(trace)
     if reads is None:
         return

@@ -1,5 +1,6 @@
-// What glibc_compat.c stands in for, asked once each: constructors, threads, keys, exceptions across
-// them, files, mathematics, random numbers. Prints one line; any wrong answer is another status.
+// What glibc_compat.c stands in for, asked once each: constructors, threads, keys, exceptions
+// across them, files, mathematics, random numbers. Prints one line; any wrong answer is another
+// status.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from iotune import core
-from iotune.cli.output import say
+from iotune.talk import say
 from iotune.database.offers import keep_offer
 from iotune.errors import Error
 from iotune.models.options import Options
