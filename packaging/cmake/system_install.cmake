@@ -35,9 +35,12 @@ install(DIRECTORY licences DESTINATION ${IOTUNE_DOC_DIR})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${sbom} DESTINATION ${IOTUNE_DOC_DIR})
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   # As Debian has them.
-  file(ARCHIVE_CREATE OUTPUT ${made}/changelog.gz PATHS ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  string(TIMESTAMP day "%a, %d %b %Y %H:%M:%S +0000" UTC)
+  file(WRITE ${made}/changelog "iotune (${PROJECT_VERSION}) unstable; urgency=medium\n\n"
+    "  * From a checkout: CHANGELOG.md beside this file.\n\n -- ${IOTUNE_PACKAGE_CONTACT}  ${day}\n")
+  file(ARCHIVE_CREATE OUTPUT ${made}/changelog.gz PATHS ${made}/changelog
     FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
-  install(FILES ${made}/changelog.gz debian/copyright DESTINATION ${IOTUNE_DOC_DIR})
+  install(FILES ${made}/changelog.gz ${PROJECT_SOURCE_DIR}/CHANGELOG.md debian/copyright DESTINATION ${IOTUNE_DOC_DIR})
   install(FILES debian/lintian-overrides RENAME iotune
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides)
 endif()

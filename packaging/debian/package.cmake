@@ -3,8 +3,6 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME iotune)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(IOTUNE_PACKAGE_CONTACT "The iotune developers <iotune@localhost>" CACHE STRING
-  "Who answers for packages made here")
 set(CPACK_PACKAGE_CONTACT "${IOTUNE_PACKAGE_CONTACT}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "watches and tunes the I/O of MPI and HDF5 programs")
 set(CPACK_PACKAGE_DESCRIPTION
