@@ -54,10 +54,10 @@ from iotune.cli.train_cost import (
     with_rounds,
 )
 from iotune.cli.train_method import RACE, checked, with_method
-from iotune.logstore.train_offer import offer_notes
 from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
+from iotune.logstore.train_offer import offer_notes
 from iotune.models.case_groups import groups_of_cases
 from iotune.models.cases import Case, case_of_row
 from iotune.models.latency.kept import kept_of

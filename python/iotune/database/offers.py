@@ -84,8 +84,10 @@ def offer_of_row(database: core.Database, row: int) -> LogOffer | None:
 
 def offer_of(database: core.Database, byte_key: str) -> LogOffer | None:
     """The latest one of a pattern; None: there is none."""
+    if not byte_key:
+        return None
     models = json.loads(database.export_json()).get("models", [])
-    named = [one for one in models if byte_key and one["name"] == _NAME + byte_key]
+    named = [one for one in models if one["name"] == _NAME + byte_key]
     if not named:
         return None
     found: dict[str, list[float]] = {}

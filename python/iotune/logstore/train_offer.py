@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from iotune import core
-from iotune.talk import say
 from iotune.database.offers import keep_offer
 from iotune.errors import Error
 from iotune.models.options import Options
@@ -13,6 +12,7 @@ from iotune.models.outcome import Outcome
 from iotune.models.replays.logged_replay import measure_log_layout
 from iotune.replay.mpi import Mpi
 from iotune.replay.replayer import find_replayer
+from iotune.talk import say
 
 
 def offer_notes(outcome: Outcome, mpi: Mpi, options: Options, database: core.Database) -> list[str]:

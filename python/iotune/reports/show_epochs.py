@@ -35,7 +35,7 @@ def print_epochs(trace: Path, run: RunSummary) -> None:
     Ranks of MPI are no workers. The calls are read for it: only where several processes read, or
     some file was read more than once.
     """
-    if run.mpi or run.calls > MOST_CALLS or not _may_have_epochs(run):
+    if run.mpi or run.ranks > 1 or run.calls > MOST_CALLS or not _may_have_epochs(run):
         return
     from iotune.analysis.epochs import epochs_of, outermost_reads
     from iotune.analysis.worker_processes import worker_groups

@@ -130,9 +130,8 @@ def _drawn(
         )
     for row in cells:
         drawn.add_row(*(Text(row[at]) for at in chosen))
-    # The last column's padding is no part of a line.
     # With a width alone Rich takes 80 columns where TERM is dumb.
-    console = Console(width=width + len(_GAP), height=1, highlight=False)
+    console = Console(width=width, height=1, highlight=False)
     with console.capture() as kept:
         console.print(Padding(drawn, (0, 0, 0, indent)))
     for line in kept.get().splitlines():
