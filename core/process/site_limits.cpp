@@ -9,12 +9,15 @@
 #include "core/os/fnv1a.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "core/process/site_folder.h"
 
 namespace iotune {
 namespace {
 
 constexpr std::size_t kMostBytes = 4096;
 constinit char g_database[sizeof(SiteLimits::database)] = "";
+constinit char g_traces[sizeof(SiteLimits::traces)] = "";
+constinit bool g_for_group = false;
 
 struct Piece {
   const char* text;
@@ -67,7 +70,26 @@ const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
     if (limits.database[0] == '\0') std::memcpy(limits.database, value.text, value.bytes);
     return nullptr;
   }
-  return "there are only mode, freeze, share and database";
+  if (name.is("traces")) {
+    if (const char* const fault = fault_of_site_folder(value.text, value.bytes)) return fault;
+    if (value.bytes >= sizeof limits.traces) return "traces has more than 511 bytes";
+    if (limits.traces[0] == '\0') std::memcpy(limits.traces, value.text, value.bytes);
+    return nullptr;
+  }
+  if (name.is("readable_by")) {
+    using Readers = SiteLimits::Readers;
+    if (!value.is("group") && !value.is("owner")) return "readable_by is neither group nor owner";
+    const Readers said = value.is("group") ? Readers::kGroup : Readers::kOwner;
+    if (said > limits.readers) limits.readers = said;
+    return nullptr;
+  }
+  return "there are only mode, freeze, share, database, traces and readable_by";
+}
+
+// A page that holds nothing is not touched: every process comes here.
+template <std::size_t N>
+void keep(char (&to)[N], const char (&from)[N]) noexcept {
+  if (from[0] != '\0' || to[0] != '\0') std::memcpy(to, from, N);
 }
 
 // "name = value" a line; # starts a comment.
@@ -137,12 +159,18 @@ SiteLimits read_site_limits(const char* own, void (*tell)(const char* text) noex
     text << ' ' << fault << ": nothing is done";
     tell(text.c_str());
   }
-  std::memcpy(g_database, limits.database, sizeof g_database);
+  keep(g_database, limits.database);
+  keep(g_traces, limits.traces);
+  g_for_group = limits.readers == SiteLimits::Readers::kGroup;
   return limits;
 }
 
 const char* site_database() noexcept {
   return g_database;
+}
+
+SiteTraces site_traces() noexcept {
+  return {g_traces, g_for_group};
 }
 
 bool job_is_in_share(const char* job_id, unsigned share) noexcept {

@@ -3,6 +3,8 @@
 // undo the site's; the first database named holds.
 #pragma once
 
+#include <cstdint>
+
 #include "core/process/configuration.h"
 
 namespace iotune {
@@ -13,6 +15,11 @@ struct SiteLimits {
   unsigned share = 100;  // percent of the jobs that may be tuned; the others record
   // The site's database, which is asked where the user's own has no answer; empty: none.
   char database[512] = "";
+  // Where each user's traces lie instead of in the home, with %u in it (site_folder.h); empty: in
+  // the home.
+  char traces[512] = "";
+  // Whether they may be read by their group: said, and nowhere refused.
+  enum class Readers : std::uint8_t { kNotSaid, kGroup, kOwner } readers = Readers::kNotSaid;
 };
 
 // `own`: IOTUNE_SITE_CONFIG or nullptr. A file that is there and cannot be trusted or understood
@@ -21,6 +28,13 @@ SiteLimits read_site_limits(const char* own, void (*tell)(const char* text) noex
 
 // What the last call of read_site_limits() found for `database`; empty: none.
 const char* site_database() noexcept;
+
+// And for `traces`; empty: in the home. `for_group`: its readers are the group too.
+struct SiteTraces {
+  const char* pattern;
+  bool for_group;
+};
+SiteTraces site_traces() noexcept;
 
 // Whether the job of that id (run_identity.h) is one of the share, in percent. A larger share has
 // all jobs of a smaller one.

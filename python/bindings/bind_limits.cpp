@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/abi/mpi_identity.h"
+#include "core/process/site_folder.h"
 #include "core/process/site_limits.h"
 #include "python/bindings/bindings.h"
 #include "tuner/decision/job_memory.h"
@@ -76,6 +77,22 @@ bool locks_hold_between_nodes(const std::string& file, const std::string& file_s
   return iotune::tuner::locks_hold_between_nodes(file.c_str(), file_system.c_str());
 }
 
+struct FoundFolder {
+  std::string path, fault;
+  bool for_group = false;
+};
+
+// None where the site has no folder for traces.
+std::optional<FoundFolder> site_traces_folder(const std::string& name, bool make) {
+  using namespace iotune;
+  read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr);
+  const SiteTraces site = site_traces();
+  if (*site.pattern == '\0') return std::nullopt;
+  ShortText<4096> path;
+  const char* const fault = site_folder(site.pattern, name.c_str(), site.for_group, make, path);
+  return FoundFolder{path.c_str(), fault == nullptr ? "" : fault, site.for_group};
+}
+
 }  // namespace
 
 void bind_limits(pybind11::module_& module) {
@@ -83,6 +100,19 @@ void bind_limits(pybind11::module_& module) {
              "What this job may take of the node's memory; None: no limit was set.");
   module.def("site_is_frozen", &site_is_frozen,
              "Whether /etc/iotune.conf, or what IOTUNE_SITE_CONFIG names, forbids to learn.");
+  namespace py = pybind11;
+  module.def(
+      "site_traces_folder",
+      [](const std::string& name, bool make) -> py::object {
+        const std::optional<FoundFolder> found = site_traces_folder(name, make);
+        if (!found) return py::none();
+        return py::make_tuple(
+            py::reinterpret_steal<py::object>(PyUnicode_DecodeFSDefault(found->path.c_str())),
+            found->fault, found->for_group);
+      },
+      py::arg("name"), py::arg("make"),
+      "(path, why it cannot be used, whether the group reads) of that folder of this user's below "
+      "what /etc/iotune.conf names for traces; None where it names nothing.");
   module.def("site_switches_off", &site_switches_off, "Whether it switches everything off.");
   module.def("site_limits", &site_limits,
              "mode, frozen, share and database of these two, and their faults in words.");

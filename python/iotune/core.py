@@ -100,6 +100,16 @@ def locks_hold_between_nodes(directory: str | os.PathLike[str], filesystem: str)
     return bool(native_part().locks_hold_between_nodes(file, filesystem))
 
 
+def site_traces_folder(name: str, make: bool = False) -> tuple[Path, str, bool] | None:
+    """The folder `name` of this user's below what /etc/iotune.conf names for traces.
+
+    With it, why it cannot be used (empty where it can) and whether its group may read what lies in
+    it. None where the site names nothing. The preload's own function.
+    """
+    found = native_part().site_traces_folder(name, make)
+    return None if found is None else (Path(found[0]), str(found[1]), bool(found[2]))
+
+
 def summarize(path: str | os.PathLike[str]) -> dict[str, Any]:
     """analyzer::RunSummary of a trace or buffer."""
     native = native_part()

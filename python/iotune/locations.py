@@ -7,6 +7,7 @@ where another user could have been first.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
@@ -44,14 +45,55 @@ def state_dir() -> Path:
     return _xdg("XDG_STATE_HOME", ".local/state") / "iotune"
 
 
+def _site_folder(name: str, make: bool = False) -> tuple[Path, str, bool] | None:
+    """As core.site_traces_folder; None also where the native part is missing."""
+    from iotune import core
+
+    try:
+        return core.site_traces_folder(name, make)
+    except Error:
+        return None
+
+
+def _run_folder(name: str) -> Path:
+    """In the site's folder for this user, where it can be had, else in the state directory.
+
+    As recorder/gather/trace_file.cpp does it.
+    """
+    site = _site_folder(name)
+    return state_dir() / name if site is None or site[1] else site[0]
+
+
 def traces_dir() -> Path:
     """Where runs leave their traces unless IOTUNE_TRACE or -o names a file."""
-    return state_dir() / "traces"
+    return _run_folder("traces")
+
+
+def made_traces_dir() -> Path:
+    """traces_dir(), made where it is missing, for the readers that the site asks for."""
+    site = _site_folder("traces", make=True)
+    return make_private(state_dir() / "traces") if site is None or site[1] else site[0]
+
+
+def why_not_of_site() -> str:
+    """One line on why traces do not go where the site wants them; empty where they do."""
+    site = _site_folder("traces")
+    if site is None or not site[1]:
+        return ""
+    return f"the site's folder for traces, {site[0]}, {site[1]}: they go to the home"
+
+
+def share_trace(trace: Path) -> None:
+    """Let the group read a trace of ours in the site's folder, where the site asks for that."""
+    site = _site_folder("traces")
+    if site is not None and not site[1] and site[2] and trace.parent == site[0]:
+        with contextlib.suppress(OSError):
+            trace.chmod(0o640)
 
 
 def kept_runs_dir() -> Path:
     """Runs that are still to be learnt from (patterndb/learn/kept_runs.h)."""
-    return state_dir() / "learn"
+    return _run_folder("learn")
 
 
 def buffer_root() -> Path:

@@ -13,6 +13,8 @@
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
+#include "core/process/site_folder.h"
+#include "core/process/site_limits.h"
 #include "core/run/run_identity.h"
 #include "recorder/format.h"
 #include "recorder/replaceable.h"
@@ -136,7 +138,39 @@ bool trace_directory(ShortText<4096>& path) noexcept {
   return state_directory("traces", path);
 }
 
+namespace {
+
+// The site's folder for this user's; false where it has none that can be used.
+bool site_directory(const char* name, ShortText<4096>& path) noexcept {
+  const SiteTraces site = site_traces();
+  if (*site.pattern == '\0') return false;
+  const char* const why = site_folder(site.pattern, name, site.for_group, true, path);
+  if (why == nullptr) return true;
+  // Whoever named the trace himself does not miss the folder.
+  if (configuration().trace_path == nullptr) {
+    static constinit bool said = false;
+    ShortText<1024> text;
+    text << "the site's folder for traces, " << path.c_str() << ", " << why
+         << ": they go to the home";
+    say_once(said, text.c_str());
+  }
+  return false;
+}
+
+// Of a trace at `path`: what lies in the site's folder may be read by the group where it says so.
+bool is_for_group(const char* path) noexcept {
+  const SiteTraces site = site_traces();
+  if (!site.for_group || *site.pattern == '\0') return false;
+  ShortText<4096> folder;
+  add_site_folder(folder, site.pattern);
+  folder << '/';
+  return !folder.cut() && starts_with(path, folder.c_str());
+}
+
+}  // namespace
+
 bool state_directory(const char* name, ShortText<4096>& path) noexcept {
+  if (site_directory(name, path)) return true;
   if (configuration().state_home == nullptr) return false;
   path.clear();
   // The base directories exist as a rule; making each is cheaper than asking.
@@ -186,6 +220,7 @@ TraceFile::TraceFile(const char* path) noexcept {
   fresh_ << ".iotune-" << raw::getpid() << '-' << drawn << ".part";
   fd_ = raw::open(fresh_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd_ < 0) error_ = fd_;
+  if (fd_ >= 0 && is_for_group(path)) raw::call(SYS_fchmod, fd_, 0640);
   char head[kTraceHeadBytes];
   static_assert(sizeof kTraceMagic - 1 + sizeof kFormatVersion == sizeof head);
   std::memcpy(head, kTraceMagic, sizeof kTraceMagic - 1);

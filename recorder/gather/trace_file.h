@@ -11,8 +11,9 @@ namespace iotune::recorder {
 // False where there is none. One at a time.
 bool trace_directory(ShortText<4096>& path) noexcept;
 
-// A folder of this name in the user's state directory of iotune, made where it is missing. False
-// where there is no such directory. One at a time.
+// A folder of this name in the user's folder of the site (site_limits.h), or, where there is none
+// that can be used, in the user's state directory of iotune; made where it is missing. False where
+// there is no such directory. One at a time.
 bool state_directory(const char* name, ShortText<4096>& path) noexcept;
 
 // Where this run's trace goes: IOTUNE_TRACE, or a new name in the default directory, which is

@@ -23,6 +23,7 @@ from iotune.launch import start
 from iotune.launch.preload import preload_path
 from iotune.locations import (
     buffer_root,
+    made_traces_dir,
     make_private,
     new_run_id,
     temporary_root,
@@ -30,6 +31,7 @@ from iotune.locations import (
     traces_dir,
     trim_traces,
     why_no_buffers,
+    why_not_of_site,
 )
 from iotune.output_file import demand_replaceable
 from iotune.traces.leftovers import Stamp, buffers_of, collect_run, stamp_of
@@ -144,7 +146,9 @@ def _place(output: Optional[Path], program: str, run_id: str) -> Path:
         return target
     name = trace_name(program, run_id, time.time())
     try:
-        return make_private(traces_dir()) / name
+        if why := why_not_of_site():
+            say(why)
+        return made_traces_dir() / name
     except Error as problem:
         # A read-only home: the program runs all the same, and the trace is not lost.
         elsewhere = make_private(temporary_root() / "traces")

@@ -25,7 +25,8 @@ from iotune.locations import (
     buffer_root,
     host_label,
     kept_traces,
-    make_private,
+    made_traces_dir,
+    share_trace,
     state_dir,
     trace_name,
     traces_dir,
@@ -258,9 +259,10 @@ def _join(
         trace = _trace_of(run_id)
     if trace is None:
         name = trace_name(_program(buffers), run_id, buffers[0].started)
-        trace = make_private(traces_dir()) / name
+        trace = made_traces_dir() / name
     existed = trace.exists() and stamp_of(trace) != before
     core.join([one.path for one in buffers], trace, remove=True)
+    share_trace(trace)
     if not named:
         # The newest trace is that of the last run, and not of the last that was joined.
         last = max(one.last for one in buffers)
@@ -352,9 +354,10 @@ def _join_orphan(spill: Path) -> Path:
     if trace is None:
         process = next(iter(core.processes(spill)), {})
         name = os.path.basename(str(process.get("program", ""))) or "program"
-        trace = make_private(traces_dir()) / trace_name(name, run_id, spill.stat().st_mtime)
+        trace = made_traces_dir() / trace_name(name, run_id, spill.stat().st_mtime)
     last = spill.stat().st_mtime
     core.join([spill], trace, remove=True)
+    share_trace(trace)
     os.utime(trace, (last, last))
     return trace
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -135,6 +136,28 @@ def freeze_trained(place: Place) -> None:
     assert contents() != before
 
 
+def traces(place: Place) -> None:
+    """A run's trace, and what waits to be learnt from, in the site's folder for its group."""
+    users = place.scratch / "users"
+    users.mkdir()
+    users.chmod(0o1777)
+    text = f"traces = {users}/%u\nreadable_by = group\n"
+    # Without time to learn in, the run is kept.
+    env = {"IOTUNE_TRACE": None, "IOTUNE_DB": None, "IOTUNE_CONFIG": None, "IOTUNE_LEARN_MS": "0"}
+    done = place.right(run(place, text, **env))
+    assert done.said() == [], done.said()
+    own = users / str(os.getuid())
+    found = {path: stat.S_IMODE(path.lstat().st_mode) for path in (own, *own.rglob("*"))}
+    kinds = {path.suffix or path.name for path in found}
+    assert {"traces", "learn", ".iotrace", ".trace"} <= kinds, kinds
+    for path, mode in found.items():
+        # What learning itself notes stays private.
+        if not path.is_symlink() and path.suffix != ".state":
+            assert mode == (0o750 if path.is_dir() else 0o640), (path, oct(mode))
+    state = place.state / "iotune"
+    assert not (state / "traces").exists() and not (state / "learn").exists()
+
+
 def copy_of_etc(place: Place) -> tuple[Path, Callable[..., list[str]]] | None:
     """A copy of /etc, and what shows it to a command in its place; None without the right."""
     etc = place.scratch / "etc"
@@ -199,4 +222,4 @@ def hints_in_etc(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"limits": limits, "share": share, "freeze": freeze, "freeze-trained": freeze_trained,
-          "in-etc": in_etc, "hints-in-etc": hints_in_etc})  # fmt: skip
+          "traces": traces, "in-etc": in_etc, "hints-in-etc": hints_in_etc})  # fmt: skip

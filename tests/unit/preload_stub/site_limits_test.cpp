@@ -73,6 +73,26 @@ TEST_F(SiteLimitsTest, NamesADatabase) {
   EXPECT_EQ(read("database = /" + std::string(600, 'x')).most, Mode::kOff);
 }
 
+TEST_F(SiteLimitsTest, NamesAFolderForTraces) {
+  if (access("/etc/iotune.conf", F_OK) == 0) GTEST_SKIP() << "this machine has a file of its own";
+  read("mode=tune");
+  EXPECT_STREQ(site_traces().pattern, "");
+  EXPECT_FALSE(site_traces().for_group);
+  read("traces = /site/%u # ours\nreadable_by = group\ntraces = /other/%u\n");
+  EXPECT_STREQ(site_traces().pattern, "/site/%u");
+  EXPECT_TRUE(site_traces().for_group);
+  // Said twice, the stricter holds.
+  read("readable_by = owner\nreadable_by = group\n");
+  EXPECT_STREQ(site_traces().pattern, "");
+  EXPECT_FALSE(site_traces().for_group);
+  EXPECT_EQ(g_said, "");
+  for (const char* text :
+       {"traces = /site/all", "traces = %u", "readable_by = all", "readable_by ="}) {
+    EXPECT_EQ(read(text).most, Mode::kOff) << text;
+  }
+  EXPECT_EQ(read("traces = /%u/" + std::string(600, 'x')).most, Mode::kOff);
+}
+
 TEST_F(SiteLimitsTest, WhatCannotBeUnderstoodAllowsNothing) {
   for (const char* text : {"mode=fast", "mode", "share=101", "share=-1", "share=", "share=1e2",
                            "freeze=1", "colour=blue", "= off", "\n\nmode = tune extra"}) {
