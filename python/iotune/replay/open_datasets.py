@@ -2,7 +2,8 @@
 
 HDF5 drops a dataset's chunk cache when its last handle is closed. A trace has the closes that a
 program makes by H5Dclose and H5Oclose. h5py closes by H5Idec_ref, which is not recorded: a handle
-without a recorded close is taken as closed behind its last transfer.
+without a recorded close is taken as closed behind its last transfer. Handles that no transfer goes
+through have no number in a trace: whether one keeps its dataset open is not known.
 """
 
 from __future__ import annotations
