@@ -47,6 +47,7 @@ class Case:
     nodes: int = 1
     taken_back: bool = False  # by the user's runs: what held before
     notes: list[str] = field(default_factory=list)
+    opens_known: bool = True  # how often the run opened its datasets: its trace is replayed
     bound: str = ""  # which stripe counts response times ruled out, in words
 
     @property
@@ -108,6 +109,7 @@ def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
     plan = _recorded(case)
     if plan is None:
         case.notes.append("the run's trace is gone: replayed as one transfer a dataset")
+        case.opens_known = False
         plan = plan_of_pattern(stored_pattern(case), max(1, case.datasets))
     cut = cut_plan(plan, most_bytes)
     if cut is not plan:

@@ -29,6 +29,9 @@ static char path_buffer[4096];
 static char* data;
 static unsigned long long moved; /* bytes of this rank */
 static long long pause_ns;       /* of this rank, before each call of the next transfer */
+/* Whether the next transfer's dataset is closed and opened again: before each call, or before each
+ * but the first, which finds it just opened. */
+static enum { KEPT, ANEW, ANEW_AFTER_FIRST } opening;
 static int rank;
 
 static inline _Noreturn void fail(const char* name, const char* what) {
@@ -137,6 +140,14 @@ static inline void close_dataset(hid_t dataset, const char* name) {
   need(H5Dclose(dataset), name, "cannot be closed");
 }
 
+static inline void open_anew(hid_t* dataset, hsize_t call, const char* name) {
+  if (opening == KEPT || (opening == ANEW_AFTER_FIRST && call == 0)) return;
+  hid_t file = need(H5Iget_file_id(*dataset), name, "is in no file");
+  close_dataset(*dataset, name);
+  *dataset = open_dataset(file, name);
+  need(H5Fclose(file), name, "cannot give its file back");
+}
+
 /* Selects in `space`, `repetition` times `shift` further; returns the memory dataspace. */
 static inline hid_t select_in(hid_t space, const struct selection* own, const hssize_t* shift,
                               hsize_t repetition, const char* name) {
@@ -216,19 +227,20 @@ static inline herr_t move(hid_t dataset, int write, int how, hid_t type, hid_t m
 
 /* `of_rank`: what each rank selects. A rank with NOTHING in one piece made no call; in a collective
  * transfer it takes part all the same. `repeat` calls, each `shift` further than the one before. */
-static inline void transfer(hid_t dataset, const char* name, int write, int how,
+static inline void transfer(hid_t* dataset, const char* name, int write, int how,
                             const struct selection* of_rank, hsize_t repeat,
                             const hssize_t* shift) {
   const struct selection* own = &of_rank[rank];
   if (own->kind == NOTHING && own->pieces > 0 && !(how & COLLECTIVE)) return;
   hid_t mode = transfer_list(how, name);
-  hid_t type = need(H5Dget_type(dataset), name, "no element type");
+  hid_t type = need(H5Dget_type(*dataset), name, "no element type");
   for (hsize_t i = 0; i < repeat; i++) {
+    open_anew(dataset, i, name);
     wait_pause();
-    hid_t space = need(H5Dget_space(dataset), name, "no dataspace");
+    hid_t space = need(H5Dget_space(*dataset), name, "no dataspace");
     hid_t memory = select_in(space, own, shift, i, name);
     moved += (unsigned long long)H5Sget_select_npoints(space) * H5Tget_size(type);
-    herr_t status = move(dataset, write, how, type, memory, space, mode, data, name);
+    herr_t status = move(*dataset, write, how, type, memory, space, mode, data, name);
     need(status, name, write ? "cannot be written" : "cannot be read");
     H5Sclose(memory);
     H5Sclose(space);
@@ -239,14 +251,14 @@ static inline void transfer(hid_t dataset, const char* name, int write, int how,
 }
 
 /* Chunks of `bytes` bytes as they lie in the file, one a slab; `filters` that were left out. */
-static inline void transfer_chunks(hid_t dataset, const char* name, int write, unsigned filters,
+static inline void transfer_chunks(hid_t* dataset, const char* name, int write, unsigned filters,
                                    size_t bytes, const struct selection* of_rank, hsize_t repeat,
                                    const hssize_t* shift) {
   const struct selection* own = &of_rank[rank];
   hsize_t at[H5S_MAX_RANK];
   uint32_t mask = filters;
-  hid_t space = need(H5Dget_space(dataset), name, "no dataspace");
-  hid_t type = need(H5Dget_type(dataset), name, "no element type");
+  hid_t space = need(H5Dget_space(*dataset), name, "no dataspace");
+  hid_t type = need(H5Dget_type(*dataset), name, "no element type");
   int n = H5Sget_simple_extent_ndims(space);
   size_t elements = 0, each;
   for (size_t k = 0; own->kind == SLABS && k < own->pieces; k++, elements += each) {
@@ -259,16 +271,17 @@ static inline void transfer_chunks(hid_t dataset, const char* name, int write, u
   H5Tclose(type);
   H5Sclose(space);
   for (hsize_t i = 0; i < repeat; i++) {
+    if (own->kind == SLABS) open_anew(dataset, i, name);
     wait_pause();
     for (size_t k = 0; own->kind == SLABS && k < own->pieces; k++) {
       for (int d = 0; d < n; d++)
         at[d] =
             own->place[k * 4 * (size_t)n + (size_t)d] + (shift != NULL ? i * (hsize_t)shift[d] : 0);
-      herr_t status = write ? H5Dwrite_chunk(dataset, H5P_DEFAULT, mask, at, bytes, data)
+      herr_t status = write ? H5Dwrite_chunk(*dataset, H5P_DEFAULT, mask, at, bytes, data)
 #if H5_VERSION_GE(2, 0, 0)
-                            : H5Dread_chunk1(dataset, H5P_DEFAULT, at, &mask, data);
+                            : H5Dread_chunk1(*dataset, H5P_DEFAULT, at, &mask, data);
 #else
-                            : H5Dread_chunk(dataset, H5P_DEFAULT, at, &mask, data);
+                            : H5Dread_chunk(*dataset, H5P_DEFAULT, at, &mask, data);
 #endif
       need(status, name, write ? "has a chunk not to be written" : "has a chunk not to be read");
     }
@@ -277,9 +290,10 @@ static inline void transfer_chunks(hid_t dataset, const char* name, int write, u
 
 /* A dataset among those that one call moves. */
 struct part {
-  hid_t dataset;
+  hid_t* dataset;
   const char* name;
   const struct selection* of_rank;
+  int anew; /* closed and opened again before the call */
 };
 
 static inline void transfer_multi(int write, int how, size_t parts, const struct part* part) {
@@ -292,7 +306,9 @@ static inline void transfer_multi(int write, int how, size_t parts, const struct
   for (size_t i = 0; i < parts; i++) {
     const struct selection* own = &part[i].of_rank[rank];
     if (own->kind == NOTHING && own->pieces > 0 && !(how & COLLECTIVE)) continue;
-    dataset[n] = part[i].dataset;
+    opening = part[i].anew ? ANEW : KEPT;
+    open_anew(part[i].dataset, 0, part[i].name);
+    dataset[n] = *part[i].dataset;
     type[n] = need(H5Dget_type(dataset[n]), part[i].name, "no element type");
     space[n] = need(H5Dget_space(dataset[n]), part[i].name, "no dataspace");
     memory[n] = select_in(space[n], own, NULL, 0, part[i].name);

@@ -12,9 +12,10 @@ struct reader {
   struct plan* plan;
   struct plan_error* error;
   int rank, ranks;
-  char* rest;             /* of the line */
-  bool versioned, inside; /* inside: between `file` and `close` */
-  size_t multi, members;  /* transfers that are one call, and how many of them were read */
+  char* rest;            /* of the line */
+  long long version;     /* of the plan; 0: not said yet */
+  bool inside;           /* between `file` and `close` */
+  size_t multi, members; /* transfers that are one call, and how many of them were read */
 };
 
 static bool fail(struct reader* reader, const char* format, ...) {
@@ -186,6 +187,9 @@ static bool read_form(struct reader* reader, struct plan_transfer* transfer,
       transfer->asynchronous = true;
     } else if (strcmp(word, "wait") == 0) {
       transfer->waits = true;
+    } else if (strcmp(word, "reopen") == 0) {
+      if (reader->version < 2) return fail(reader, "'reopen' needs version 2 of a plan");
+      transfer->reopens = true;
     } else if (strcmp(word, "chunk") == 0) {
       if (!dataset->chunked) return fail(reader, "the dataset has no chunks");
       if (!number(reader, "filters", 0, UINT32_MAX, &filters) ||
@@ -195,7 +199,7 @@ static bool read_form(struct reader* reader, struct plan_transfer* transfer,
       transfer->filters = (uint32_t)filters;
       transfer->stored_bytes = (size_t)bytes;
     } else {
-      return fail(reader, "'%s' is none of 'async', 'wait', 'chunk' and 'repeat'", word);
+      return fail(reader, "'%s' is none of 'async', 'wait', 'reopen', 'chunk' and 'repeat'", word);
     }
   }
   return true;
@@ -340,11 +344,9 @@ static bool read_pause(struct reader* reader) {
 }
 
 static bool read_statement(struct reader* reader, const char* word) {
-  if (!reader->versioned) {
-    long long version;
+  if (reader->version == 0) {
     if (strcmp(word, "iotune-plan") != 0) return fail(reader, "this is not a plan of iotune");
-    reader->versioned = true;
-    return number(reader, "the version", 1, 1, &version) && end_of_line(reader);
+    return number(reader, "the version", 1, 2, &reader->version) && end_of_line(reader);
   }
   if (strcmp(word, "ranks") == 0) {
     long long ranks;

@@ -28,6 +28,7 @@ enum plan_selection { PLAN_UNLISTED, PLAN_NONE, PLAN_ALL, PLAN_SLABS, PLAN_POINT
 struct plan_transfer {
   bool write, collective;
   bool asynchronous, waits; /* waits: after it, for all that was begun */
+  bool reopens;             /* before each call, where its dataset was used before */
   bool of_chunks;           /* as they lie in the file; then: */
   uint32_t filters;         /* that were left out, a bit each */
   size_t stored_bytes;      /* of a chunk; 0: as many as its elements have */

@@ -43,37 +43,67 @@ void replay_reserve(struct replay_buffer* buffer, size_t size) {
   }
 }
 
-static void replay_transfer(hid_t id, const struct plan_file* file,
-                            const struct plan_transfer* transfer, bool write, bool collective,
-                            bool asynchronous, const struct replay_buffer* buffer) {
-  const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
-  if (transfer->selection == PLAN_UNLISTED && !collective) return;
-  hid_t mode = replay_mode(file->path, collective);
+/* A file while it is replayed. */
+struct open_file {
+  const struct plan_file* file;
+  hid_t handle;
+  hid_t* id;  /* of each of its datasets */
+  bool* used; /* whether a transfer of this rank went through that id */
+};
+
+/* The id for a call of the transfer. */
+static hid_t dataset_for(struct open_file* open, const struct plan_transfer* transfer) {
+  size_t number = transfer->dataset;
+  if (transfer->reopens && open->used[number])
+    open->id[number] = replay_reopen_dataset(open->handle, open->id[number], open->file,
+                                             &open->file->dataset[number]);
+  open->used[number] = true;
+  return open->id[number];
+}
+
+static void replay_call(hid_t id, const struct plan_file* file,
+                        const struct plan_transfer* transfer, hsize_t repetition, bool write,
+                        bool asynchronous, hid_t mode, const struct replay_buffer* buffer) {
+  hid_t space = replay_need(H5Dget_space(id), file->path, "no dataspace");
+  hid_t memory = replay_select(space, file, transfer, repetition);
+  replay_move(id, file, &file->dataset[transfer->dataset], write, asynchronous, memory, space, mode,
+              buffer);
+  H5Sclose(memory);
+  H5Sclose(space);
+}
+
+static void replay_transfer(struct open_file* open, const struct plan_transfer* transfer,
+                            const struct replay_buffer* buffer) {
+  const struct plan_file* file = open->file;
+  bool of_chunks = transfer->of_chunks && !buffer->verify;
+  if (transfer->selection == PLAN_UNLISTED && (of_chunks || !transfer->collective)) return;
+  hid_t mode = replay_mode(file->path, transfer->collective);
   for (hsize_t i = 0; i < transfer->repeat; i++) {
+    hid_t id = dataset_for(open, transfer);
+    if (of_chunks) {
+      replay_chunks(id, file, transfer, i, buffer);
+      continue;
+    }
     replay_pause(transfer, buffer);
-    hid_t space = replay_need(H5Dget_space(id), file->path, "no dataspace");
-    hid_t memory = replay_select(space, file, transfer, i);
-    replay_move(id, file, dataset, write, asynchronous, memory, space, mode, buffer);
-    H5Sclose(memory);
-    H5Sclose(space);
+    replay_call(id, file, transfer, i, transfer->write, transfer->asynchronous, mode, buffer);
   }
-  if (collective) H5Pclose(mode);
+  if (transfer->collective) H5Pclose(mode);
 }
 
 /* Makes the transfer by the call that the plan names. Returns the transfer after those that the
  * call made. Where bytes are compared, each dataset has a call of its own. */
-static size_t replay_one(const hid_t* id, const struct plan_file* file, size_t at,
-                         const struct replay_buffer* buffer) {
+static size_t replay_one(struct open_file* open, size_t at, const struct replay_buffer* buffer) {
+  const struct plan_file* file = open->file;
   const struct plan_transfer* transfer = &file->transfer[at];
   size_t moved = 1;
   if (transfer->multi > 0 && !buffer->verify) {
-    replay_multi(id, file, transfer, buffer);
     moved = transfer->multi;
-  } else if (transfer->of_chunks && !buffer->verify) {
-    replay_chunks(id[transfer->dataset], file, transfer, buffer);
+    for (size_t i = at; i < at + moved; i++)
+      if (file->transfer[i].selection != PLAN_UNLISTED || transfer->collective)
+        dataset_for(open, &file->transfer[i]);
+    replay_multi(open->id, file, transfer, buffer);
   } else {
-    replay_transfer(id[transfer->dataset], file, transfer, transfer->write, transfer->collective,
-                    transfer->asynchronous, buffer);
+    replay_transfer(open, transfer, buffer);
   }
   bool waits = false;
   for (size_t i = at; i < at + moved; i++) waits = waits || file->transfer[i].waits;
@@ -82,35 +112,38 @@ static size_t replay_one(const hid_t* id, const struct plan_file* file, size_t a
 }
 
 /* Opens or creates the datasets whose turn is before `transfer`. */
-static void meet_datasets(hid_t handle, const struct plan_file* file, size_t transfer, size_t* next,
-                          hid_t* id) {
+static void meet_datasets(struct open_file* open, size_t transfer, size_t* next) {
+  const struct plan_file* file = open->file;
   for (; *next < file->datasets && file->dataset[*next].before <= transfer; ++*next) {
     const struct plan_dataset* dataset = &file->dataset[*next];
-    id[*next] = file->create ? replay_create_dataset(handle, file, dataset)
-                             : replay_open_dataset(handle, file, dataset);
-    if (!dataset->used) replay_close_dataset(id[*next], file, dataset);
+    open->id[*next] = file->create ? replay_create_dataset(open->handle, file, dataset)
+                                   : replay_open_dataset(open->handle, file, dataset);
+    if (!dataset->used) replay_close_dataset(open->id[*next], file, dataset);
   }
 }
 
 void replay_file(const struct plan_file* file, struct replay_buffer* buffer) {
-  hid_t handle = file->create ? replay_create_file(file->path, file->page_bytes)
-                              : replay_open_file(file->path, file->writes);
-  hid_t* id = calloc(file->datasets + 1, sizeof *id);
-  if (id == NULL) replay_fail(file->path, "out of memory");
+  struct open_file open = {.file = file,
+                           .handle = file->create ? replay_create_file(file->path, file->page_bytes)
+                                                  : replay_open_file(file->path, file->writes),
+                           .id = calloc(file->datasets + 1, sizeof *open.id),
+                           .used = calloc(file->datasets + 1, sizeof *open.used)};
+  if (open.id == NULL || open.used == NULL) replay_fail(file->path, "out of memory");
   size_t next = 0;
   for (size_t i = 0; i < file->transfers;) {
     size_t several = file->transfer[i].multi, done = i;
-    meet_datasets(handle, file, several > 0 ? i + several - 1 : i, &next, id);
-    for (i = replay_one(id, file, i, buffer); done < i; done++) {
+    meet_datasets(&open, several > 0 ? i + several - 1 : i, &next);
+    for (i = replay_one(&open, i, buffer); done < i; done++) {
       const struct plan_dataset* dataset = &file->dataset[file->transfer[done].dataset];
       if (dataset->last_transfer == done)
-        replay_close_dataset(id[file->transfer[done].dataset], file, dataset);
+        replay_close_dataset(open.id[file->transfer[done].dataset], file, dataset);
     }
   }
-  meet_datasets(handle, file, file->transfers, &next, id);
+  meet_datasets(&open, file->transfers, &next);
   replay_wait(file);
-  free(id);
-  replay_need(H5Fclose(handle), file->path, "cannot close");
+  free(open.id);
+  free(open.used);
+  replay_need(H5Fclose(open.handle), file->path, "cannot close");
 }
 
 void replay_read_again(const struct plan_file* file, struct replay_buffer* buffer) {
@@ -120,7 +153,8 @@ void replay_read_again(const struct plan_file* file, struct replay_buffer* buffe
     const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
     if (!transfer->write) continue;
     hid_t id = replay_open_dataset(handle, file, dataset);
-    replay_transfer(id, file, transfer, false, false, false, buffer);
+    for (hsize_t k = 0; transfer->selection != PLAN_UNLISTED && k < transfer->repeat; k++)
+      replay_call(id, file, transfer, k, false, false, H5P_DEFAULT, buffer);
     replay_close_dataset(id, file, dataset);
   }
   replay_need(H5Fclose(handle), file->path, "cannot close");

@@ -104,31 +104,30 @@ size_t replay_chunk_room(const struct plan_file* file, const struct plan_transfe
 }
 
 void replay_chunks(hid_t id, const struct plan_file* file, const struct plan_transfer* transfer,
-                   const struct replay_buffer* buffer) {
+                   hsize_t repetition, const struct replay_buffer* buffer) {
   const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
   size_t n = (size_t)dataset->ndims;
   size_t bytes = transfer->stored_bytes > 0 ? transfer->stored_bytes : chunk_bytes(dataset);
   hsize_t offset[H5S_MAX_RANK];
   uint32_t filters = transfer->filters;
-  for (hsize_t i = 0; i < transfer->repeat; i++) {
-    replay_pause(transfer, buffer);
-    for (size_t k = 0; k < transfer->count; k++) {
-      for (size_t d = 0; d < n; d++)
-        offset[d] = transfer->place[k * 4 * n + d] + (i > 0 ? i * (hsize_t)transfer->shift[d] : 0);
-      herr_t status;
-      if (transfer->write)
-        status = H5Dwrite_chunk(id, H5P_DEFAULT, filters, offset, bytes, buffer->byte);
-      else
+  replay_pause(transfer, buffer);
+  for (size_t k = 0; k < transfer->count; k++) {
+    for (size_t d = 0; d < n; d++)
+      offset[d] = transfer->place[k * 4 * n + d] +
+                  (repetition > 0 ? repetition * (hsize_t)transfer->shift[d] : 0);
+    herr_t status;
+    if (transfer->write)
+      status = H5Dwrite_chunk(id, H5P_DEFAULT, filters, offset, bytes, buffer->byte);
+    else
 #if H5_VERSION_GE(2, 0, 0)
-        status = H5Dread_chunk1(id, H5P_DEFAULT, offset, &filters, buffer->byte);
+      status = H5Dread_chunk1(id, H5P_DEFAULT, offset, &filters, buffer->byte);
 #else
-        status = H5Dread_chunk(id, H5P_DEFAULT, offset, &filters, buffer->byte);
+      status = H5Dread_chunk(id, H5P_DEFAULT, offset, &filters, buffer->byte);
 #endif
-      if (status < 0)
-        replay_fail_dataset(file, dataset,
-                            transfer->write ? "has a chunk that cannot be written"
-                                            : "has a chunk that cannot be read");
-    }
+    if (status < 0)
+      replay_fail_dataset(file, dataset,
+                          transfer->write ? "has a chunk that cannot be written"
+                                          : "has a chunk that cannot be read");
   }
 }
 

@@ -23,9 +23,9 @@ void replay_wait(const struct plan_file* file);
 
 /* Bytes of the largest buffer that a transfer of chunks needs. */
 size_t replay_chunk_room(const struct plan_file* file, const struct plan_transfer* transfer);
-/* One H5Dwrite_chunk or H5Dread_chunk of each chunk that this rank selects. */
+/* One H5Dwrite_chunk or H5Dread_chunk of each chunk that this rank selects in a repetition. */
 void replay_chunks(hid_t id, const struct plan_file* file, const struct plan_transfer* transfer,
-                   const struct replay_buffer* buffer);
+                   hsize_t repetition, const struct replay_buffer* buffer);
 
 /* The transfers from `first` on, transfer->multi in number, by one call; `id` of all datasets. */
 void replay_multi(const hid_t* id, const struct plan_file* file, const struct plan_transfer* first,

@@ -217,3 +217,12 @@ void replay_close_dataset(hid_t id, const struct plan_file* file,
                           const struct plan_dataset* dataset) {
   if (H5Dclose(id) < 0) replay_fail_dataset(file, dataset, "cannot be closed");
 }
+
+/* Its dimensions and elements were looked at when it was opened first. */
+hid_t replay_reopen_dataset(hid_t handle, hid_t id, const struct plan_file* file,
+                            const struct plan_dataset* dataset) {
+  replay_close_dataset(id, file, dataset);
+  hid_t again = H5Dopen2(handle, dataset->path, H5P_DEFAULT);
+  if (again < 0) replay_fail_dataset(file, dataset, "cannot be opened again");
+  return again;
+}

@@ -30,6 +30,9 @@ hid_t replay_create_dataset(hid_t handle, const struct plan_file* file,
 /* Demands the plan's dimensions and element size. */
 hid_t replay_open_dataset(hid_t handle, const struct plan_file* file,
                           const struct plan_dataset* dataset);
+/* Closes it and opens it anew, as a program that opens a dataset for each transfer. */
+hid_t replay_reopen_dataset(hid_t handle, hid_t id, const struct plan_file* file,
+                            const struct plan_dataset* dataset);
 void replay_close_dataset(hid_t id, const struct plan_file* file,
                           const struct plan_dataset* dataset);
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from iotune.replay.plan import Plan, PlanFile
+from iotune.replay.plan import Plan, PlanFile, Transfer
 from iotune.replay.plan_build import plan_bytes
 
 
@@ -12,10 +12,26 @@ def only_direction(plan: Plan, write: bool) -> Plan:
     """The transfers of one direction: reads of a file that was written are prepared instead."""
     files = []
     for file in plan.files:
-        kept = [one for one in file.transfers if one.write == write]
+        kept = _kept(file.transfers, write)
         if kept:
             files.append(replace(file, transfers=kept, create=write))
     return replace(plan, files=files)
+
+
+def _kept(transfers: list[Transfer], write: bool) -> list[Transfer]:
+    """Those of one direction. Where one that is left out opened its dataset anew, the next does."""
+    kept: list[Transfer] = []
+    closed: set[int] = set()
+    for one in transfers:
+        if one.write != write:
+            if one.reopens:
+                closed.add(one.dataset)
+            continue
+        if one.dataset in closed and not one.reopens and one.repeat == 1:
+            one = replace(one, reopens=True)
+        closed.discard(one.dataset)
+        kept.append(one)
+    return kept
 
 
 def cut_plan(plan: Plan, most_bytes: int) -> Plan:

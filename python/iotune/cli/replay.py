@@ -51,7 +51,7 @@ from iotune.replay.replayer import find_call_replayer, find_replayer, run_plan, 
 from iotune.reports.losses import say_losses
 from iotune.traces.trace import Trace, open_trace
 
-_VERSION_LINE = "iotune-plan 1"
+_VERSION_LINE = "iotune-plan "
 
 
 class Layer(str, Enum):

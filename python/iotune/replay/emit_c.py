@@ -22,7 +22,8 @@ def c_source(plan: Plan, origin: str, notes: Sequence[str] = ()) -> str:
         raise Error(f"{start.name} is missing from {start.parent}; reinstall iotune")
     names = _file_names(plan)
     waits = any(one.pauses_ns for file in plan.files for one in file.transfers)
-    tables = _Tables(plan.ranks, waits)
+    reopens = any(one.reopens for file in plan.files for one in file.transfers)
+    tables = _Tables(plan.ranks, waits, reopens)
     files = [
         line
         for number, file in enumerate(plan.files)
@@ -85,6 +86,7 @@ class _Tables:
 
     ranks: int
     waits: bool  # whether there are pauses at all
+    reopens: bool  # whether a dataset is opened anew at all
     lines: list[str] = field(default_factory=list)
     _named: dict[tuple[Selection | None, ...], str] = field(default_factory=dict)
     _pauses: dict[tuple[int, ...], str] = field(default_factory=dict)
@@ -115,6 +117,19 @@ class _Tables:
             ]
         return f"pause_ns = {name}[rank];"
 
+    def opening_before(self, transfer: Transfer) -> str:
+        """The statement that says how the dataset is opened; nothing where all are kept open."""
+        if not self.reopens:
+            return ""
+        if not transfer.reopens:
+            return "opening = KEPT;"
+        return f"opening = {'ANEW_AFTER_FIRST' if transfer.first else 'ANEW'};"
+
+    def statements_before(self, transfer: Transfer) -> list[str]:
+        """What is set before the call of a transfer."""
+        statements = (self.opening_before(transfer), self.pause_before(transfer))
+        return [one for one in statements if one]
+
     def _add(self, name: str, selections: Sequence[Selection | None]) -> None:
         rows = []
         for rank, one in enumerate(selections):
@@ -140,8 +155,8 @@ class _Group:
     """All of a dataset's transfers, where they follow each other."""
 
     dataset: int
-    # Pauses, functions, and their arguments behind the name.
-    transfers: tuple[tuple[str, str, str], ...]
+    # Statements before, functions, and their arguments behind the name.
+    transfers: tuple[tuple[tuple[str, ...], str, str], ...]
     shape: str  # arguments of create_dataset() behind the name
 
 
@@ -183,12 +198,7 @@ def _how(transfer: Transfer) -> str:
 
 def _call(transfer: Transfer, variable: str, name: str, arguments: str) -> str:
     function = "transfer_chunks" if transfer.form.chunks else "transfer"
-    return f"{function}({variable}, {name}, {arguments});"
-
-
-def _pause(transfer: Transfer, tables: _Tables) -> list[str]:
-    statement = tables.pause_before(transfer)
-    return [f"  {statement}"] if statement else []
+    return f"{function}(&{variable}, {name}, {arguments});"
 
 
 def _groups(file: PlanFile, tables: _Tables) -> list[_Group] | None:
@@ -200,7 +210,7 @@ def _groups(file: PlanFile, tables: _Tables) -> list[_Group] | None:
     for transfer in file.transfers:
         function = "transfer_chunks" if transfer.form.chunks else "transfer"
         arguments = (
-            tables.pause_before(transfer),
+            tuple(tables.statements_before(transfer)),
             function,
             _arguments(transfer, file.datasets[transfer.dataset], tables),
         )
@@ -250,9 +260,11 @@ def _in_loops(file: PlanFile, groups: Sequence[_Group]) -> list[str]:
             f"    hid_t dataset = {_opening(file, f'of_{at}[i]', one.shape)};",
             *(
                 line
-                for pause, call, text in one.transfers
-                for line in (f"    {pause}", f"    {call}(dataset, of_{at}[i], {text});")
-                if line.strip()
+                for before, call, text in one.transfers
+                for line in (
+                    *(f"    {statement}" for statement in before),
+                    f"    {call}(&dataset, of_{at}[i], {text});",
+                )
             ),
             f"    close_dataset(dataset, of_{at}[i]);",
             "  }",
@@ -281,7 +293,7 @@ def _alternating(file: PlanFile, tables: _Tables) -> list[str]:
             lines.append(f"  hid_t d{one.dataset} = {_opening(file, name, shape)};")
         if not one.member:
             text = _arguments(one, file.datasets[one.dataset], tables)
-            lines += _pause(one, tables)
+            lines += [f"  {statement}" for statement in tables.statements_before(one)]
             lines.append("  " + _call(one, f"d{one.dataset}", name, text))
             ended = [one.dataset] if last[one.dataset] == at else []
         else:
@@ -302,13 +314,14 @@ def _multi(file: PlanFile, group: Sequence[Transfer], tables: _Tables) -> list[s
     """One call of several datasets."""
     waits = any(one.form.waits for one in group)
     first = replace(group[0], form=replace(group[0].form, waits=waits))
+    pause = tables.pause_before(first)
     return [
-        *_pause(first, tables),
+        *([f"  {pause}"] if pause else []),
         f"  transfer_multi({'WRITE' if first.write else 'READ'}, {_how(first)}, {len(group)},",
         "                 (struct part[]){",
         *(
-            f"                     {{d{one.dataset}, {_text(file.datasets[one.dataset].path)}, "
-            f"{tables.name_of(one)}}},"
+            f"                     {{&d{one.dataset}, {_text(file.datasets[one.dataset].path)}, "
+            f"{tables.name_of(one)}, {int(one.reopens and not one.first)}}},"
             for one in group
         ),
         "                 });",

@@ -60,6 +60,8 @@ class Transfer:
     multi: int = 0  # so many from this one on are one call; 0: none of several
     member: bool = False  # of a call of several
     pauses_ns: dict[int, int] = field(default_factory=dict)  # by rank, before each call
+    reopens: bool = False  # the dataset is closed and opened anew before each call
+    first: bool = False  # of its dataset in its file: before its first call nothing is closed
 
     def last(self) -> dict[int, Selection]:
         """The selections of the last repetition."""
@@ -134,8 +136,8 @@ def _on_ranks(transfer: Transfer, ranks: int) -> Transfer:
     return replace(transfer, selections=selections, pauses_ns=pauses)
 
 
-def _form_words(form: Form) -> str:
-    words = " async" * form.asynchronous + " wait" * form.waits
+def _form_words(form: Form, reopens: bool) -> str:
+    words = " async" * form.asynchronous + " wait" * form.waits + " reopen" * reopens
     return words + (f" chunk {form.filters} {form.stored_bytes}" if form.chunks else "")
 
 
@@ -190,8 +192,9 @@ def _dataset_line(number: int, dataset: Dataset) -> str:
 
 
 def plan_text(plan: Plan) -> str:
-    """The plan file's content."""
-    lines = ["iotune-plan 1", f"ranks {plan.ranks}"]
+    """The plan file's content, in the oldest version of the format that can say it."""
+    reopens = any(one.reopens for file in plan.files for one in file.transfers)
+    lines = [f"iotune-plan {2 if reopens else 1}", f"ranks {plan.ranks}"]
     for file in plan.files:
         paged = f" paged {file.page_bytes}" if file.page_bytes else ""
         lines.append(f"file {_path(file.path)} {'create' if file.create else 'open'}{paged}")
@@ -207,7 +210,7 @@ def plan_text(plan: Plan) -> str:
                 f"transfer {'write' if transfer.write else 'read'} {transfer.dataset} "
                 f"{'collective' if transfer.collective else 'independent'}"
             )
-            line += _form_words(transfer.form)
+            line += _form_words(transfer.form, transfer.reopens)
             if transfer.repeat > 1:
                 line += f" repeat {transfer.repeat} {_words(transfer.shift)}"
             lines.append(line)
@@ -230,6 +233,7 @@ def fold_repeats(transfers: Iterable[Transfer]) -> list[Transfer]:
             before = folded[-1]
             step = _step(before, transfer)
             if step is not None and (before.repeat == 1 or before.shift == step):
+                before.reopens = transfer.reopens
                 before.repeat += 1
                 before.shift = step
                 continue
@@ -247,6 +251,9 @@ def _step(before: Transfer, after: Transfer) -> Numbers | None:
     ) or before.selections.keys() != after.selections.keys():
         return None
     if before.member or after.member or before.pauses_ns != after.pauses_ns:
+        return None
+    # Whether a dataset is opened before its first transfer is no question: only its next can tell.
+    if before.reopens != after.reopens and not (before.first and before.repeat == 1):
         return None
     step: Numbers | None = None
     for rank, old in before.last().items():

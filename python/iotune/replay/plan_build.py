@@ -38,6 +38,7 @@ class DatasetCall:
     form: Form = PLAIN
     pause_ns: int = 0  # before it
     multi: int = 0  # of a call that moved several datasets: their number at the first, else -1
+    reopens: bool = False  # since the rank's transfer of it before, the dataset was closed
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class _Part:
     numbers: dict[str, int] = field(default_factory=dict)  # dataset path -> number
     counts: dict[tuple[int, str, bool, bool], int] = field(default_factory=dict)
     transfers: dict[tuple[str, bool, bool, int], Transfer] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)  # datasets
+    used_by: set[tuple[int, str]] = field(default_factory=set)  # rank and dataset
     # Of each rank's calls on several datasets, the transfers that they are.
     multi_calls: dict[int, list[list[Transfer]]] = field(default_factory=dict)
 
@@ -87,10 +90,16 @@ class _Part:
         transfer = self.transfers.get(key)
         if transfer is None:
             transfer = Transfer(call.write, number, call.collective, {}, form=call.form)
+            transfer.first = call.dataset not in self.used
+            self.used.add(call.dataset)
             self.transfers[key] = transfer
         elif call.form.waits and not transfer.form.waits:
             transfer.form = replace(transfer.form, waits=True)
         transfer.selections[call.rank] = call.selection
+        # Of a rank's first transfer in this part the file's own open is enough.
+        who = (call.rank, call.dataset)
+        transfer.reopens |= call.reopens and who in self.used_by
+        self.used_by.add(who)
         if call.pause_ns > 0:
             transfer.pauses_ns[call.rank] = call.pause_ns
         calls = self.multi_calls.setdefault(call.rank, [])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from iotune.replay.open_datasets import OpenDatasets
 from iotune.replay.plan import PLAIN, Form, Plan, Selection
 from iotune.replay.plan_build import DatasetCall, FileOpen, plan_of_calls
 from iotune.traces.call_meaning import Meaning, meaning_of
@@ -40,7 +41,6 @@ def plan_of_trace(
     Raises Error where it holds no transfer that can be replayed.
     """
     defined: dict[tuple[int, int], _Defined] = {}  # by process and object
-    gathered = _Gathered(pause)
     opens: list[FileOpen] = []
     calls = list(trace.each_call(layer=("hdf5", "iotune")))
     ranks = max(trace.summary.ranks, 1)
@@ -51,13 +51,14 @@ def plan_of_trace(
         elif means.opens_file and call.texts:
             opens.append(_open(call, means))
     _name_all(defined)
-    for call in calls:
-        gathered.pass_over(call)
+    gathered = _Gathered(pause, OpenDatasets(calls))
+    for at, call in enumerate(calls):
+        gathered.pass_over(call, defined)
         means = meaning_of(call.name)
         if means.verb == "completes":
             gathered.wait(call)
         elif means.transfer and (call.result or 0) >= 0:
-            gathered.add(call, means, defined)
+            gathered.add(at, call, means, defined)
     transfers, notes = gathered.transfers, gathered.notes()
     as_elements = _readable_chunks(transfers, ranks)
     if as_elements:
@@ -75,6 +76,7 @@ class _Gathered:
     """The transfers of a trace's calls, and what is wanting in them."""
 
     pause: Callable[[int], int] | None
+    datasets: OpenDatasets
     transfers: list[DatasetCall] = field(default_factory=list)
     _outside: dict[int, float] = field(default_factory=dict)  # s since a transfer, by process
     _last_end: dict[int, float] = field(default_factory=dict)  # of a process's call before
@@ -83,8 +85,12 @@ class _Gathered:
     # By process and event set: the last transfer that was begun and is not waited for.
     _begun: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def pass_over(self, call: Call) -> None:
-        """Count the time outside of HDF5 before a call."""
+    def pass_over(self, call: Call, defined: dict[tuple[int, int], _Defined]) -> None:
+        """Count the time outside of HDF5 before a call, and follow what it opens and closes."""
+        self.datasets.pass_over(call)
+        if meaning_of(call.name).notes("dataset"):
+            one = defined[call.process, call.keys[0]]
+            self.datasets.opened(call.process, call.keys[0], one.file, one.path)
         if self.pause is None or call.layer != "hdf5" or call.depth > 0:
             return
         who, last = call.process, self._last_end.get(call.process)
@@ -92,8 +98,10 @@ class _Gathered:
             self._outside[who] = self._outside.get(who, 0.0) + max(0.0, call.start - last)
         self._last_end[who] = max(last or 0.0, call.start + call.seconds)
 
-    def add(self, call: Call, means: Meaning, defined: dict[tuple[int, int], _Defined]) -> None:
-        """One call, of as many datasets as it has."""
+    def add(
+        self, at: int, call: Call, means: Meaning, defined: dict[tuple[int, int], _Defined]
+    ) -> None:
+        """One call, of as many datasets as it has, at a place of all calls."""
         form = _form(call, means)
         found: list[DatasetCall] = []
         for moved in call.transfers or ({},):
@@ -101,8 +109,12 @@ class _Gathered:
             if transfer is None:
                 self._left_out += 1
             else:
-                found.append(transfer)
+                number = moved.get("object", 0)
+                anew = self.datasets.is_anew(call.process, number, transfer.file, transfer.dataset)
+                found.append(replace(transfer, reopens=anew))
                 self._approximated += not exact
+        for moved in call.transfers:
+            self.datasets.end_transfer(call.process, moved.get("object", 0), at)
         one_file = len({one.file for one in found}) == len({one.collective for one in found}) == 1
         if means.on_several and len(found) > 1 and one_file:
             found[0] = replace(found[0], multi=len(found))

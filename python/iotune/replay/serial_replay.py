@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
 import json
 import os
 import random
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from urllib.parse import unquote_to_bytes
@@ -77,6 +78,7 @@ class Transfer:
     kind: str = ""  # slab, points, all, none; empty: this process makes no call
     items: list[list[int]] = field(default_factory=list)
     pause_ns: int = 0
+    reopens: bool = False  # before each call, where the dataset was used before
 
 
 @dataclass
@@ -111,7 +113,7 @@ def _read_dataset(words: list[str]) -> tuple[int, Dataset]:
 def _read_transfer(words: list[str]) -> Transfer:
     if words[3] != "independent" and words[3] != "collective":
         raise Fault(f"there is no mode {words[3]}")
-    one = Transfer(words[1] == "write", int(words[2]))
+    one = Transfer(words[1] == "write", int(words[2]), reopens="reopen" in words)
     if "repeat" in words:
         at = words.index("repeat")
         one.repeat, one.shift = int(words[at + 1]), [int(word) for word in words[at + 2 :]]
@@ -136,6 +138,8 @@ def _read_line(words: list[str], files: list[File]) -> None:
     if not words or words[0].startswith("#"):
         return
     name = words[0]
+    if name == "iotune-plan" and words[1] not in ("1", "2"):
+        raise Fault(f"this replay knows no version {words[1]} of a plan")
     if name == "ranks" and words[1] != "1":
         raise Fault(f"the plan is for {words[1]} ranks, this replay has one")
     if name == "file":
@@ -284,14 +288,18 @@ class Replay:
             call("H5Pclose", creation)
         return made
 
-    def move(self, dataset: int, transfer: Transfer, dims: int) -> None:
-        """All repetitions of a transfer."""
+    def move(
+        self, dataset: int, transfer: Transfer, dims: int, anew: Callable[[], int] | None = None
+    ) -> None:
+        """All repetitions of a transfer, each through the handle that `anew` gives for it."""
         call = self.call
         name = "H5Dwrite" if transfer.write else "H5Dread"
         kind = call("H5Dget_type", dataset)
         for turn in range(transfer.repeat if transfer.kind else 0):
             if transfer.pause_ns:
                 time.sleep(transfer.pause_ns / 1e9)
+            if anew is not None:
+                dataset = anew()
             space = call("H5Dget_space", dataset)
             memory, _ = self.select(space, transfer, turn, dims)
             call(name, dataset, kind, memory, space, 0, self._memory)
@@ -309,6 +317,7 @@ class Replay:
         last = {one.dataset: at for at, one in enumerate(file.transfers)}
         opened: dict[int, int] = {}
         made: set[int] = set()
+        used: set[int] = set()
         for at, transfer in enumerate(file.transfers):
             number = transfer.dataset
             dataset = file.datasets[number]
@@ -319,10 +328,25 @@ class Replay:
                 else:
                     opened[number] = call("H5Dopen2", handle, dataset.path, 0)
                     self.check_elements(opened[number], dataset)
-            self.move(opened[number], transfer, len(dataset.dims))
+            anew = None
+            if transfer.reopens:
+                anew = functools.partial(self.opened_anew, handle, number, opened, used, dataset)
+            self.move(opened[number], transfer, len(dataset.dims), anew)
+            if transfer.kind:
+                used.add(number)
             if last[number] == at:
                 call("H5Dclose", opened.pop(number))
         call("H5Fclose", handle)
+
+    def opened_anew(
+        self, handle: int, number: int, opened: dict[int, int], used: set[int], dataset: Dataset
+    ) -> int:
+        """A handle for the next transfer of a dataset: another one, where it was used before."""
+        if number in used:
+            self.call("H5Dclose", opened[number])
+            opened[number] = self.call("H5Dopen2", handle, dataset.path, 0)
+        used.add(number)
+        return opened[number]
 
     def create_file(self, path: bytes, page_bytes: int) -> int:
         """In pages, where there are some."""

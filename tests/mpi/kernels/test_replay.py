@@ -119,6 +119,22 @@ def reads(programs: Programs) -> None:
     programs.wrong(1, "/a/c", "dimensions", command=(*prepared[:-1], write_plan(programs, changed)))
 
 
+def reopens(programs: Programs) -> None:
+    """A dataset that is opened anew for each call: every form of a transfer, bytes compared."""
+    text = WRITES.replace("iotune-plan 1", "iotune-plan 2").replace(
+        "repeat 4 4 0", "reopen repeat 4 4 0"
+    )
+    (programs.scratch / "out").mkdir()
+    command = (4, "iotune-replay", "--verify", "--file-dir", "out", write_plan(programs, text))
+    assert programs.result(*command)["bytes"] == WRITTEN
+    text = READS.replace("iotune-plan 1", "iotune-plan 2").replace(
+        "repeat 3 -10 1", "reopen repeat 3 -10 1"
+    )
+    plan = write_plan(programs, text)
+    done = programs.result(2, "iotune-replay", "--file-dir", ".", "--prepare", "--verify", plan)
+    assert done["bytes"] == MOVED, (done, MOVED)
+
+
 def contents(programs: Programs) -> None:
     """The bytes are where the plan put them: two plans of one dataset, one reads the other's.
 
@@ -151,7 +167,7 @@ def contents(programs: Programs) -> None:
 
 def faults(programs: Programs) -> None:
     for old, new, line, why in (
-        ("iotune-plan 1", "iotune-plan 2", 1, "version"),
+        ("iotune-plan 1", "iotune-plan 3", 1, "version"),
         ("iotune-plan 1", "a plan", 1, "not a plan"),
         ("ranks 4", "ranks 3", 2, "3 ranks"),
         ("ranks 4", "# ranks 4", 3, "'ranks'"),
@@ -163,6 +179,7 @@ def faults(programs: Programs) -> None:
         ("slab 2  2000 1 1000 1", "slab 2  2000 1 99999999999999999999 1", 8, "count"),
         ("repeat 4 4 0", "repeat 5 4 0", 19, "dimension 0"),
         ("repeat 4 4 0", "chunk 0 0 repeat 4 4 0", 18, "no chunks"),
+        ("repeat 4 4 0", "reopen repeat 4 4 0", 18, "version 2"),
         ("repeat 4 4 0", "later repeat 4 4 0", 18, "none of 'async'"),
         ("slab 3  3000", "multi 2\nslab 3  3000", 19, "repetitions"),
         ("repeat 4 4 0", "repeat 4 4", 18, "shift"),
@@ -209,4 +226,13 @@ def alone(programs: Programs) -> None:
 
 
 if __name__ == "__main__":
-    main({"writes": writes, "reads": reads, "contents": contents, "faults": faults, "alone": alone})
+    main(
+        {
+            "writes": writes,
+            "reads": reads,
+            "contents": contents,
+            "reopens": reopens,
+            "faults": faults,
+            "alone": alone,
+        }
+    )

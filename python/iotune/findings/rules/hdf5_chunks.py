@@ -69,7 +69,7 @@ def _cache(facts: Facts) -> Sighting | None:
             text = (
                 f"{different:,} chunks of {size_text(one.chunk_bytes)} {verb}{unpacked} "
                 f"{loads / different:.1f} times each; the cache has {size_text(one.cache_bytes)} "
-                f"and {size_text(size)} would hold them"
+                f"and {size_text(size)} would hold them{_opened_anew(one)}"
             )
             streams = facts.transfers[one.file, one.path, writes]
             found.append(evidence(streams, text, one.file, one.path))
@@ -82,6 +82,18 @@ def _cache(facts: Facts) -> Sighting | None:
     seconds = sum(one.seconds or 0 for one in found)
     how = "all the time of these transfers; with a cache that fits, most of it"
     return Sighting(found, summary, at_most(seconds, facts, how))
+
+
+def _opened_anew(one: Dataset) -> str:
+    """What empties the cache, whatever its size."""
+    opens = max((len(objects) for objects in one.opened.values()), default=0)
+    times = sum(len(objects) for objects in one.opened.values())
+    if opens < 2 or sum(one.transfers.values()) > limit.TRANSFERS_OF_AN_OPEN * times:
+        return ""
+    return (
+        f"; but a process opens the dataset anew {opens:,} times, which empties the cache: "
+        "first keep it open"
+    )
 
 
 def _is_parallel(facts: Facts, file: str) -> bool:
@@ -153,7 +165,8 @@ RULES = (
         "a chunk cache that is too small",
         "hdf5",
         "Make the cache as large as the chunks that are in use at once, or read in an order that "
-        "finishes a chunk before the next. A chunk larger than the cache is unpacked anew for "
+        "finishes a chunk before the next. Keep the dataset open meanwhile: its cache is lost when "
+        "it is closed. A chunk larger than the cache is unpacked anew for "
         "every transfer.",
         _cache,
         (_CACHE, _CACHE_PY),
