@@ -28,6 +28,8 @@ from iotune.traces.trace import Trace, open_trace
 MOST_BYTES = 512 * 1024 * 1024
 # In a platform (patterndb/store/records.h).
 NO_LIBRARY = "none"
+# What they gain is lost when a program closes its dataset or its file.
+_UNTIL_CLOSED = ("chunk_cache", "sieve_buf_size", "page_buffer", "mdc_size")
 
 
 @dataclass
@@ -47,7 +49,8 @@ class Case:
     nodes: int = 1
     taken_back: bool = False  # by the user's runs: what held before
     notes: list[str] = field(default_factory=list)
-    opens_known: bool = True  # how often the run opened its datasets: its trace is replayed
+    # Parameters that no replay of it can measure, with the reason.
+    unmeasurable: dict[str, str] = field(default_factory=dict)
     bound: str = ""  # which stripe counts response times ruled out, in words
 
     @property
@@ -109,8 +112,14 @@ def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
     plan = _recorded(case)
     if plan is None:
         case.notes.append("the run's trace is gone: replayed as one transfer a dataset")
-        case.opens_known = False
+        why = "it hangs on how often the run opened its datasets, and its trace is gone"
+        case.unmeasurable |= dict.fromkeys(_UNTIL_CLOSED, why)
         plan = plan_of_pattern(stored_pattern(case), max(1, case.datasets))
+    elif plan.keeps_no_dataset_open:
+        case.unmeasurable["chunk_cache"] = (
+            "the program opens its dataset anew for each transfer, which empties its chunk cache: "
+            "keep it open"
+        )
     cut = cut_plan(plan, most_bytes)
     if cut is not plan:
         case.notes.append(

@@ -21,8 +21,6 @@ from iotune.replay.mpi import Mpi, SerialHdf5
 from iotune.replay.replayer import scratch_directory
 
 _SCRATCH_BYTES = 64 << 20
-# What they gain is lost when a program closes its dataset or its file.
-_UNTIL_CLOSED = {"chunk_cache", "sieve_buf_size", "page_buffer", "mdc_size"}
 
 
 class Allowed:
@@ -41,8 +39,9 @@ class Allowed:
 
     def refusal(self, case: Case, directory: Path, candidate: Candidate) -> str:
         """Why a candidate may not be tried there; "" where it may."""
-        if not case.opens_known and _UNTIL_CLOSED & candidate.settings.keys():
-            return "it hangs on how often the run opened its datasets, and its trace is gone"
+        for name in candidate.settings:
+            if name in case.unmeasurable:
+                return case.unmeasurable[name]
         question = self._question(case, directory)
         refused = core.gate_refusals(question, candidate.settings)
         for one in refused:

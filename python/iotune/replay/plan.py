@@ -5,6 +5,7 @@ kernels/replay/PLAN.md is their format.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote
@@ -110,6 +111,22 @@ class Plan:
                 return True
             created.add(file.path)
         return False
+
+    @property
+    def keeps_no_dataset_open(self) -> bool:
+        """Whether datasets are opened anew for each of several calls: no chunk cache outlives one.
+
+        In one call HDF5 goes through each chunk once.
+        """
+        calls: Counter[tuple[str, str]] = Counter()
+        for file in self.files:
+            used: set[int] = set()
+            for one in file.transfers:
+                if not one.reopens and (one.repeat > 1 or one.dataset in used):
+                    return False
+                used.add(one.dataset)
+                calls[file.path, file.datasets[one.dataset].path] += one.repeat
+        return max(calls.values(), default=0) > 1
 
     def on_ranks(self, ranks: int) -> Plan:
         """The same on another number: rank r's selections are made by rank r modulo `ranks`.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from iotune.models.cases import Case
+from iotune.models.cases import Case, plan_of_case
 from iotune.models.replays.plan_cuts import only_direction
 from iotune.models.settings.allowed import Allowed
 from iotune.models.settings.candidates import Candidate
@@ -174,9 +173,33 @@ def test_a_close_between_transfers_stays_where_those_of_the_other_direction_are_
     assert [one.reopens for one in kept] == [False, True]
 
 
+def refusal(case: Case, name: str) -> str:
+    """Of a candidate; neither a database nor a prover is asked."""
+    return Allowed.__new__(Allowed).refusal(case, Path("/"), Candidate({name: "1048576"}))
+
+
+def read_case(trace: str) -> Case:
+    pattern = {"descriptor": "<1D,(BLOCK),(4)>", "op": "read", "element_bytes": 8, "ranks": 1,
+               "grid": [1], "dataset_dims": [4], "mode": "independent"}  # fmt: skip
+    return Case(1, pattern, {}, trace=trace)
+
+
+@needs_the_library
+@pytest.mark.parametrize("habit", ["reopened", "files"])
+def test_no_chunk_cache_is_tried_that_each_close_empties(tmp_path: Path, habit: str) -> None:
+    home = Home(tmp_path)
+    (home.work / "maps.py").write_text(H5PY)
+    case = read_case(str(recorded(home, habit, python_with_h5py(), "maps.py", habit)))
+    plan_of_case(case)
+    assert "opens its dataset anew" in refusal(case, "chunk_cache")
+    # and one that is kept open may have one
+    kept = read_case(str(recorded(home, "kept", python_with_h5py(), "maps.py", "kept")))
+    plan_of_case(kept)
+    assert kept.unmeasurable == {}
+
+
 def test_without_a_trace_nothing_is_tried_that_a_close_undoes() -> None:
-    case = Case(1, json.loads('{"descriptor": "<1D,(BLOCK),(4)>", "op": "read"}'), {})
-    case.opens_known = False
-    allowed = Allowed.__new__(Allowed)  # neither a database nor a prover is asked
+    case = read_case("gone.iotrace")
+    plan_of_case(case)
     for name in ("chunk_cache", "sieve_buf_size", "page_buffer", "mdc_size"):
-        assert "trace is gone" in allowed.refusal(case, Path("/"), Candidate({name: "1048576"}))
+        assert "trace is gone" in refusal(case, name)
