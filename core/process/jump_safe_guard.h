@@ -91,6 +91,8 @@ class SignalSafeGuard {
   // Of a lock that a fork wipes with the memory it lies in.
   explicit SignalSafeGuard(SleepLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
       : guard_(lock, waiting, signals_) {}
+  // Gives up after `limit`.
+  SignalSafeGuard(ProcessLock& lock, const timespec& limit) noexcept : guard_(lock, limit) {}
   bool held() const noexcept { return guard_.held(); }
 
  private:

@@ -288,12 +288,9 @@ TickReading last_tick_reading(bool may_wait) noexcept {
   return {read_clocks(), g_buffer.rate};
 }
 
-void end_buffer(const char* how) noexcept {
-  if (!g_buffer.file.exists()) return;
-  const OwnCode own;
-  const SignalSafeGuard guard(g_buffer_lock,
-                              is_narrowed() ? Waiting::kNotInHandler : Waiting::kAsLongAsItTakes);
-  if (!guard.held()) return;
+namespace {
+
+void end_held_buffer(const char* how) noexcept {
   // Whoever joins the buffer stores them where this process has no memory to do so.
   if (have_scratch()) store_rings();
   calibrate();
@@ -307,6 +304,24 @@ void end_buffer(const char* how) noexcept {
   if (sampled_out_files() > 0) text << "sampled_out=" << sampled_out_files() << '\n';
   g_buffer.file.add_text(BlockType::kEnd, text.c_str(), text.size());
   g_buffer.file.header().state = static_cast<std::uint32_t>(BufferState::kEnded);
+}
+
+}  // namespace
+
+void end_buffer(const char* how) noexcept {
+  if (!g_buffer.file.exists()) return;
+  const OwnCode own;
+  const SignalSafeGuard guard(g_buffer_lock,
+                              is_narrowed() ? Waiting::kNotInHandler : Waiting::kAsLongAsItTakes);
+  if (guard.held()) end_held_buffer(how);
+}
+
+void end_buffer_in_a_hurry(const char* how) noexcept {
+  if (!g_buffer.file.exists()) return;
+  constexpr timespec kLimit = {0, 50'000'000};
+  const OwnCode own;
+  const SignalSafeGuard guard(g_buffer_lock, kLimit);
+  if (guard.held()) end_held_buffer(how);
 }
 
 bool buffer_exists() noexcept {

@@ -74,6 +74,9 @@ void add_process_text(const char* text, std::size_t bytes) noexcept;
 
 // Encodes all rings, writes END with `how`, and marks the buffer ended.
 void end_buffer(const char* how) noexcept;
+// Leaves it to whoever joins the buffer where another thread holds it for 50 ms: it may hang in a
+// file system, and this process is to end all the same.
+void end_buffer_in_a_hurry(const char* how) noexcept;
 
 // Stores what was recorded, because the program is about to give up rights (narrowing.h), and takes
 // the memory that later records may need. Without `takes_memory` it gives some back instead: what

@@ -25,7 +25,7 @@ from iotune.cli.output import (
     say,
     table,
 )
-from iotune.database.offers import LogOffer, offer_of_row
+from iotune.database.offers import LogOffer, Offers
 from iotune.errors import Error
 from iotune.models.measuring.paired import Gain
 from iotune.reports.actual_io import done_text, sum_of, taken_apart, told_settings
@@ -76,6 +76,7 @@ def command(
         say_losses(one for one in summary.warnings if not one.endswith(SAMPLE))
     files = [file for file in summary.files if is_explained(file)]
     database = _database(db)
+    offers = None if database is None else Offers(database)
     brought = [
         Comparison() if file.sampled_out else compare_with_default(database, summary, file)
         for file in files
@@ -95,11 +96,11 @@ def command(
             if group.is_folded:
                 first = group.files[0]
                 data(f"{group.name}   {len(group.files)} files alike; the first one:")
-                offered = _offered(database, first)
+                offered = _offered(offers, first)
                 _explain(summary, first, of_file[id(first)], offered, named=False)
                 continue
             for file in group.files:
-                _explain(summary, file, of_file[id(file)], _offered(database, file))
+                _explain(summary, file, of_file[id(file)], _offered(offers, file))
         others = sum(file.sampled_out and not is_explained(file) for file in summary.files)
         if others:
             data()
@@ -171,11 +172,11 @@ def _decided(file: FilePattern) -> Hashable:
     )
 
 
-def _offered(database: Optional[core.Database], file: FilePattern) -> Optional[LogOffer]:
-    if database is None or file.decision_row < 0:
+def _offered(offers: Optional[Offers], file: FilePattern) -> Optional[LogOffer]:
+    if offers is None or file.decision_row < 0:
         return None
     try:
-        return offer_of_row(database, file.decision_row)
+        return offers.of_row(file.decision_row)
     except Error:
         return None
 

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from iotune import core
 from iotune.models.measuring.paired import Gain
@@ -74,27 +75,55 @@ def keep_offer(
     database.import_json(json.dumps(text), "iotune train")
 
 
-def offer_of_row(database: core.Database, row: int) -> LogOffer | None:
-    """The latest one of the pattern that a row answers; None: there is none."""
-    for pattern in database.patterns()["patterns"]:
-        if any(answer["id"] == row for answer in pattern["answers"]):
-            return offer_of(database, str(pattern.get("byte_key", "")))
-    return None
+class Offers:
+    """A database's offers, by the row that answers a pattern.
+
+    The database is read once, at the first question: a run may have thousands of files.
+    """
+
+    def __init__(self, database: core.Database) -> None:
+        self._database = database
+        self._keys: dict[int, str] | None = None
+        self._models: list[dict[str, Any]] | None = None
+
+    def of_row(self, row: int) -> LogOffer | None:
+        """The latest one of the pattern that a row answers; None: there is none."""
+        if self._keys is None:
+            self._keys = {
+                answer["id"]: str(pattern.get("byte_key", ""))
+                for pattern in self._database.patterns()["patterns"]
+                for answer in pattern["answers"]
+            }
+        key = self._keys.get(row, "")
+        if not key:
+            return None
+        if self._models is None:
+            self._models = _models_of(self._database)
+        return _latest(self._models, key)
+
+
+def _models_of(database: core.Database) -> list[dict[str, Any]]:
+    return [
+        one
+        for one in json.loads(database.export_json()).get("models", [])
+        if str(one["name"]).startswith(_NAME)
+    ]
 
 
 def offer_of(database: core.Database, byte_key: str) -> LogOffer | None:
     """The latest one of a pattern; None: there is none."""
-    if not byte_key:
-        return None
-    models = json.loads(database.export_json()).get("models", [])
+    return _latest(_models_of(database), byte_key) if byte_key else None
+
+
+def _latest(models: list[dict[str, Any]], byte_key: str) -> LogOffer | None:
     named = [one for one in models if one["name"] == _NAME + byte_key]
     if not named:
         return None
     found: dict[str, list[float]] = {}
-    for line in max(named, key=lambda one: one["made_at"])["payload"].splitlines():
-        name, *numbers = line.split()
-        found[name] = [float(one) for one in numbers]
     try:
+        for line in max(named, key=lambda one: one["made_at"])["payload"].splitlines():
+            name, *numbers = line.split()
+            found[name] = [float(one) for one in numbers]
         return LogOffer(_gain(found[_WRITE]), _gain(found[_BOTH]), found["seconds"][0])
-    except (KeyError, IndexError, TypeError):
+    except (KeyError, IndexError, TypeError, ValueError):
         return None  # of another version

@@ -24,6 +24,7 @@ from iotune.doctor.scrub import Scrubber
 from iotune.doctor.visit import Visit
 from iotune.errors import Error
 from iotune.launch.limited_run import run_limited
+from iotune.launch.start import programs_and_words
 from iotune.locations import buffer_root, kept_traces, traces_dir
 from iotune.output_file import new_file
 from iotune.reports.tables import path_text
@@ -47,9 +48,10 @@ def write_bundle(found: Visit, target: Path) -> list[tuple[str, int, str]]:
     hosts, paths = _names_of(trace)
     paths += [path for path in (str(found.directory or ""), os.getcwd()) if path]
     scrubber = Scrubber(hosts, paths)
+    shown = {**found.as_json(), "command": _without_arguments(found.command)}
     parts = [
         ("doctor.json", "what iotune doctor found (doctor.schema.json)",
-         json.dumps(scrubber.values(found.as_json()), indent=2)),
+         json.dumps(scrubber.values(shown), indent=2)),
         ("versions.txt", "iotune, Python, the kernel, MPIs", scrubber.text(_versions())),
         ("variables.txt", "those of iotune, MPI, HDF5, hints", scrubber.text(_variables())),
         ("mounts.txt", "the file systems of its folders", scrubber.text(_mounts(found))),
@@ -136,8 +138,29 @@ def _mounts(found: Visit) -> str:
     return "\n".join(lines) + "\n"
 
 
+# Not `-m iotune`: Python looks for modules in the present folder first, which may be anybody's.
+_MAIN = """
+import sys
+sys.path = [one for one in sys.path if one]
+sys.argv[0] = "iotune"
+from iotune.entry import main
+main()
+"""
+
+
 def _said_by(*words: str) -> str:
-    return _output([sys.executable, "-m", "iotune", *words])
+    return _output([sys.executable, "-c", _MAIN, *words])
+
+
+def _without_arguments(command: Sequence[str]) -> list[str]:
+    """A command whose programs' own arguments are left out: they may hold passwords."""
+    words = list(command)
+    for program, behind in programs_and_words(command):
+        for at, word in enumerate(words):
+            if word == program and words[at + 1 : at + 1 + len(behind)] == behind:
+                words[at + 1 : at + 1 + len(behind)] = ["<argument>"] * len(behind)
+                break
+    return words
 
 
 def _output(command: Sequence[str]) -> str:

@@ -19,10 +19,13 @@ _BEHIND = {
 }  # fmt: skip
 _MOST_LIBRARIES = 12
 _SECONDS = 60
-# The script's folder comes first on the path, as Python has it; nothing is imported.
+# The script's folder comes first on the path, as Python has it; nothing of it is imported, nor of
+# the folder that the doctor stands in.
 _WHERE = """
-import importlib.util, json, sys
-sys.path[0] = sys.argv[1]
+import sys
+sys.path = [one for one in sys.path if one not in ("", "/")]
+import importlib.util, json
+sys.path.insert(0, sys.argv[1])
 found = {}
 for name in sys.argv[2:]:
     try:
@@ -117,11 +120,12 @@ def extensions_of(script: Script, modules: Sequence[str]) -> dict[str, list[str]
     if not asked or not script.interpreter:
         return {}
     kept = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-    words = [script.interpreter, "-c", _WHERE, os.path.dirname(script.path), *asked]
+    folder = os.path.dirname(os.path.abspath(script.path))
+    words = [script.interpreter, "-c", _WHERE, folder, *asked]
     try:
         done = subprocess.run(
             words, env=kept, capture_output=True, text=True, timeout=_SECONDS, check=False,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, cwd="/",
         )  # fmt: skip
         places: dict[str, list[str]] = json.loads(done.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError):

@@ -8,6 +8,7 @@
 #include "core/link/real_function.h"
 #include "core/os/own_stack.h"
 #include "core/os/raw_syscall.h"
+#include "core/os/signal_context.h"
 #include "core/process/configuration.h"
 #include "core/process/copied_process.h"
 #include "core/process/narrowing.h"
@@ -102,8 +103,10 @@ void end_before_leaving() noexcept {
   }
   const int kept = errno;
   const OwnCode own;
-  g_transfer_hooks.before_trace();
-  end_buffer("_exit");
+  // What prefetching learnt is for workers, which always end so. It waits for locks and files, and
+  // a watchdog's _exit has to end the process whatever its other threads hang in.
+  if (is_forked() && !may_be_in_signal_handler()) g_transfer_hooks.before_trace();
+  end_buffer_in_a_hurry("_exit");
   errno = kept;
 }
 

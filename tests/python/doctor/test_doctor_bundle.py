@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from iotune.doctor import bundle
 from iotune.doctor.scrub import Scrubber
 from iotune.launch import preload
 from support.installed.doctors import Patient
@@ -137,3 +138,10 @@ def scrubber(monkeypatch: pytest.MonkeyPatch) -> Scrubber:
 def test_texts_without_names(scrubber: Scrubber, text: str, becomes: str) -> None:
     assert scrubber.text(text) == becomes
     assert scrubber.values({"ann": [text, 1]}) == {"ann": [becomes, 1]}
+
+
+def test_arguments_of_a_program_are_left_out() -> None:
+    command = ["mpirun", "-n", "2", "./prog", "--token=abc", "7"]
+    kept = bundle._without_arguments(command)
+    assert kept == ["mpirun", "-n", "2", "./prog", "<argument>", "<argument>"]
+    assert bundle._without_arguments([]) == []
