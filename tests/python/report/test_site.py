@@ -46,11 +46,11 @@ def test_workloads_by_time_in_io(folder: Path) -> None:
     times = [one.io_seconds for one in site.workloads]
     assert times == sorted(times, reverse=True) and sum(times) > 0
     counted = {one.program: len(one.runs) for one in site.workloads}
-    assert counted == {"ph5example": 3, "serial": 1}
+    assert counted == {"ph5example": 3, "serial": 1, "pause": 1}
     traces = [NEWEST / "four-ranks-hdf5.iotrace", NEWEST / "merged-ranks.iotrace"]
     alone = [open_trace(one).summary.io_seconds for one in traces]
     assert site.workloads[0].io_seconds == pytest.approx(2 * alone[0] + alone[1])
-    assert site.left_out == ["1 of 5 traces: is not a trace of iotune"]
+    assert site.left_out == ["1 of 6 traces: is not a trace of iotune"]
 
 
 def test_the_page_names_nobody(folder: Path) -> None:
@@ -80,7 +80,7 @@ def test_users_are_numbered_by_their_time(folder: Path, monkeypatch) -> None:
     monkeypatch.setattr(Path, "stat", stat)
     site = site_of(folder)
     users = {one.program: {run.user for run in one.runs} for one in site.workloads}
-    assert users == {"ph5example": {1}, "serial": {2}} and site.users == 2
+    assert users == {"ph5example": {1}, "serial": {2}, "pause": {1}} and site.users == 2
     assert "4711" not in site_page(site)
 
 
