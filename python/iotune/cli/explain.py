@@ -3,10 +3,9 @@ matched, what was applied, refused or without effect, and what it brought.
 
 Without TRACE the last run's. What it brought is what training measured, with its interval, and
 once there are several runs of the same workload with these settings and with default ones, what
-those show.
+those show. What training measured and only offers is said with the command that takes it.
 """
 
-import os
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -25,7 +24,7 @@ from iotune.cli.output import (
     say,
     table,
 )
-from iotune.database.offers import LogOffer, Offers
+from iotune.database.answers import Answers
 from iotune.errors import Error
 from iotune.models.measuring.paired import Gain
 from iotune.reports.actual_io import done_text, sum_of, taken_apart, told_settings
@@ -76,9 +75,9 @@ def command(
         say_losses(one for one in summary.warnings if not one.endswith(SAMPLE))
     files = [file for file in summary.files if is_explained(file)]
     database = _database(db)
-    offers = None if database is None else Offers(database)
+    answers = None if database is None else Answers(database)
     brought = [
-        Comparison() if file.sampled_out else compare_with_default(database, summary, file)
+        Comparison() if file.sampled_out else compare_with_default(answers, summary, file)
         for file in files
     ]
     if as_json:
@@ -96,11 +95,10 @@ def command(
             if group.is_folded:
                 first = group.files[0]
                 data(f"{group.name}   {len(group.files)} files alike; the first one:")
-                offered = _offered(offers, first)
-                _explain(summary, first, of_file[id(first)], offered, named=False)
+                _explain(summary, first, of_file[id(first)], named=False)
                 continue
             for file in group.files:
-                _explain(summary, file, of_file[id(file)], _offered(offers, file))
+                _explain(summary, file, of_file[id(file)])
         others = sum(file.sampled_out and not is_explained(file) for file in summary.files)
         if others:
             data()
@@ -157,6 +155,7 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "of_site": brought.of_site,
         "confirmed": brought.is_confirmed,
         "prefetch": vars(file.prefetch) if file.prefetch else None,
+        "offered": brought.offered.as_json() if brought.offered else None,
     }
 
 
@@ -172,19 +171,7 @@ def _decided(file: FilePattern) -> Hashable:
     )
 
 
-def _offered(offers: Optional[Offers], file: FilePattern) -> Optional[LogOffer]:
-    if offers is None or file.decision_row < 0:
-        return None
-    try:
-        return offers.of_row(file.decision_row)
-    except Error:
-        return None
-
-
-def _explain(
-    run: RunSummary, file: FilePattern, brought: Comparison, offered: Optional[LogOffer],
-    named: bool = True,
-) -> None:  # fmt: skip
+def _explain(run: RunSummary, file: FilePattern, brought: Comparison, named: bool = True) -> None:
     if named:
         data(file.path)
     _say("recognised", recognised_text(run, file))
@@ -203,8 +190,8 @@ def _explain(
         _say("settings", "none: the program's own were left alone")
     if not file.sampled_out:
         _say("brought", *brought_lines(file, brought))
-    if offered is not None:
-        _say("offered", *offered.lines(os.path.dirname(file.path)))
+    if brought.offered is not None:
+        _say("offered", *brought.offered.lines())
     if file.prefetch is not None:
         _say("prefetch", *prefetched_lines(file.prefetch))
     data()

@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from iotune import core
 from iotune.models.measuring.paired import Gain
@@ -31,15 +30,20 @@ class LogOffer:
         """Whether writing is faster for certain, and the readers do not pay for it."""
         return self.write.clears_one and self.both.clears_one
 
-    def lines(self, directory: str) -> list[str]:
-        """What people are told, with what to type for files of that folder."""
+    @property
+    def text(self) -> str:
+        """What it would bring, in words."""
         brought = f"write {_text(self.write)}, write and read back {_text(self.both)}"
-        if not self.is_worth_it:
-            return [f"layout=log: {brought}: not worth it"]
-        return [
-            f"layout=log: {brought}; others then need the log store to read the file",
-            f"never taken by itself; iotune run --logstore {directory} -- … keeps files so",
-        ]
+        cost = "others then need the log store to read the file"
+        return f"layout=log: {brought}" + (f"; {cost}" if self.is_worth_it else ": not worth it")
+
+
+@dataclass(frozen=True)
+class StoredOffer:
+    """An offer with what it was measured on."""
+
+    offer: LogOffer
+    platform: dict[str, str]  # filesystem, mpi, hdf5, host_class
 
 
 def _gain(numbers: list[float]) -> Gain:
@@ -75,55 +79,29 @@ def keep_offer(
     database.import_json(json.dumps(text), "iotune train")
 
 
-class Offers:
-    """A database's offers, by the row that answers a pattern.
+def stored_offers(database: core.Database) -> dict[str, list[StoredOffer]]:
+    """All offers of a database by their patterns' byte keys, the latest first.
 
-    The database is read once, at the first question: a run may have thousands of files.
+    Those of another version of iotune are left out.
     """
-
-    def __init__(self, database: core.Database) -> None:
-        self._database = database
-        self._keys: dict[int, str] | None = None
-        self._models: list[dict[str, Any]] | None = None
-
-    def of_row(self, row: int) -> LogOffer | None:
-        """The latest one of the pattern that a row answers; None: there is none."""
-        if self._keys is None:
-            self._keys = {
-                answer["id"]: str(pattern.get("byte_key", ""))
-                for pattern in self._database.patterns()["patterns"]
-                for answer in pattern["answers"]
-            }
-        key = self._keys.get(row, "")
-        if not key:
-            return None
-        if self._models is None:
-            self._models = _models_of(self._database)
-        return _latest(self._models, key)
+    stored = json.loads(database.export_json())
+    platforms = {one["id"]: one for one in stored.get("platforms", [])}
+    found: dict[str, list[StoredOffer]] = {}
+    for model in sorted(stored.get("models", []), key=lambda one: -float(one["made_at"])):
+        name = str(model["name"])
+        offer = _read(str(model["payload"])) if name.startswith(_NAME) else None
+        if offer is not None:
+            platform = {key: str(text) for key, text in platforms[model["platform"]].items()}
+            found.setdefault(name.removeprefix(_NAME), []).append(StoredOffer(offer, platform))
+    return found
 
 
-def _models_of(database: core.Database) -> list[dict[str, Any]]:
-    return [
-        one
-        for one in json.loads(database.export_json()).get("models", [])
-        if str(one["name"]).startswith(_NAME)
-    ]
-
-
-def offer_of(database: core.Database, byte_key: str) -> LogOffer | None:
-    """The latest one of a pattern; None: there is none."""
-    return _latest(_models_of(database), byte_key) if byte_key else None
-
-
-def _latest(models: list[dict[str, Any]], byte_key: str) -> LogOffer | None:
-    named = [one for one in models if one["name"] == _NAME + byte_key]
-    if not named:
-        return None
+def _read(payload: str) -> LogOffer | None:
     found: dict[str, list[float]] = {}
     try:
-        for line in max(named, key=lambda one: one["made_at"])["payload"].splitlines():
+        for line in payload.splitlines():
             name, *numbers = line.split()
             found[name] = [float(one) for one in numbers]
         return LogOffer(_gain(found[_WRITE]), _gain(found[_BOTH]), found["seconds"][0])
     except (KeyError, IndexError, TypeError, ValueError):
-        return None  # of another version
+        return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from iotune import core
+from iotune.database.answers import Answers
 from iotune.findings import Findings, findings_of
 from iotune.html_report.call_pass import CallPass
 from iotune.html_report.rank_rows import RankRows, rank_rows
@@ -70,6 +71,7 @@ def gather(
     mapped = {file.path: _stripes_of(file) for file in shown[:MAPPED_FILES]}
     gathered = CallPass(rows, run.elapsed_seconds, mapped)
     losses = [*run.warnings, *gathered.read(trace.path, tell)]
+    answers = None if database is None else Answers(database)
     used_hdf5 = any(not one.inferred for file in moved for one in file.datasets)
     return RunFacts(
         trace=trace,
@@ -80,7 +82,7 @@ def gather(
         selections=selections_of(trace.path) if used_hdf5 else Selections(),
         groups=groups,
         brought={
-            file.path: compare_with_default(database, run, file)
+            file.path: compare_with_default(answers, run, file)
             for file in run.files
             if is_explained(file) and not file.sampled_out
         },

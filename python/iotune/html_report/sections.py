@@ -231,7 +231,10 @@ def _tuning(facts: RunFacts, wide: float) -> Iterator[Any]:
                 lines.append(("actual I/O", done_text(*sum_of(told))))
             lines += [("matched", line) for line in matched_lines(file)]
             if file.path in facts.brought:
-                lines += [("brought", one) for one in brought_lines(file, facts.brought[file.path])]
+                brought = facts.brought[file.path]
+                lines += [("brought", one) for one in brought_lines(file, brought)]
+                if brought.offered is not None:
+                    lines += [("offered", one) for one in brought.offered.lines()]
             yield Heading(
                 f"{group.name} ({len(group.files)} files)" if group.is_folded else file.path, lines
             )

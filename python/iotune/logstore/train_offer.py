@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from iotune import core
 from iotune.database.offers import keep_offer
 from iotune.errors import Error
@@ -26,4 +24,6 @@ def offer_notes(outcome: Outcome, mpi: Mpi, options: Options, database: core.Dat
     key = str(case.pattern.get("byte_key", ""))
     if key:
         keep_offer(database, key, outcome.platform, offer)
-    return offer.lines(os.path.dirname(case.file) or "DIR")
+    if not offer.is_worth_it:
+        return [offer.text]
+    return [offer.text, "never taken by itself: iotune advise names the command that takes it"]

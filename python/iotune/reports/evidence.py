@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from iotune import core
 from iotune.core import Database
+from iotune.database.answers import Answers, is_of_platform, program_of
 from iotune.errors import Error
 from iotune.models.measuring.paired import Gain, compare_unpaired
+from iotune.reports.offered import Offered, offered_to
 from iotune.traces.summary import FilePattern, RunSummary
 
-_NO_LIBRARY = "none"  # in a platform: the file does without
 _SITE = "site"  # the source of a copy of a lower database's answer
 
 
@@ -33,6 +33,7 @@ class Comparison:
     tuned_runs: int = 0
     production: Gain | None = None  # rates with the settings over those of the default
     of_site: bool = False  # the answer was copied from a lower database
+    offered: Offered | None = None  # what training measured and no run takes by itself
 
     @property
     def is_confirmed(self) -> bool:
@@ -49,21 +50,20 @@ def effective_settings(file: FilePattern) -> dict[str, str]:
     }
 
 
-def compare_with_default(
-    database: Database | None, run: RunSummary, file: FilePattern
-) -> Comparison:
+def compare_with_default(answers: Answers | None, run: RunSummary, file: FilePattern) -> Comparison:
     """Compare runs of the file's workload with its settings with those of default settings.
 
     Runs on another MPI, HDF5 or file system, or that moved other amounts of data, do not
     count. Rates are compared, because amounts may differ by a tenth.
     """
-    if database is None:
+    if answers is None:
         return Comparison()
     settings = effective_settings(file)
     wanted = ";".join(f"{name}={settings[name]}" for name in sorted(settings))
     try:
-        answer = _answer(database, file)
-        groups = _groups(database, run, file)
+        answer = answers.of_row(file.decision_row)
+        groups = _groups(answers.database, run, file)
+        offered = offered_to(answers, run, file)
     except Error:
         return Comparison()
     tuned = _rates([one for one in groups if wanted and one["settings_text"] == wanted])
@@ -77,6 +77,7 @@ def compare_with_default(
         # Of rates more is better, of compare_unpaired()'s times less.
         production=compare_unpaired(tuned, default) if wanted else None,
         of_site=answer is not None and answer["source"] == _SITE,
+        offered=offered,
     )
 
 
@@ -92,44 +93,17 @@ def _groups(database: Database, run: RunSummary, file: FilePattern) -> list[dict
     return [
         one
         for one in database.observations(_workload(run, file), file.bytes)
-        if _is_of_platform(one["platform"], run, file)
+        if is_of_platform(one["platform"], run, file)
     ]
 
 
 def _workload(run: RunSummary, file: FilePattern) -> dict[str, Any]:
     return {
-        "program": run.identity or os.path.basename(run.program or run.program_name),
+        "program": program_of(run),
         "file": os.path.basename(file.path),
         "ranks": run.ranks,
         "nodes": run.nodes,
     }
-
-
-def _is_of_platform(platform: dict[str, str], run: RunSummary, file: FilePattern) -> bool:
-    """Whether an observation's platform is that of the run's file.
-
-    Files that no HDF5 or no MPI-IO moved do without, whatever the program has loaded.
-    """
-    layer = "hdf5"
-    if not file.declared and file.speaks is not None:
-        layer = file.speaks.layer
-    mpi = _NO_LIBRARY if layer == "posix" else run.mpi
-    hdf5 = run.hdf5 if layer == "hdf5" else _NO_LIBRARY
-    filesystem = core.filesystem_of(os.path.dirname(file.path))
-    if filesystem == "unknown":  # the folder is gone
-        filesystem = platform["filesystem"]
-    return (platform["filesystem"], platform["mpi"], platform["hdf5"]) == (filesystem, mpi, hdf5)
-
-
-def _answer(database: Database, file: FilePattern) -> dict[str, Any] | None:
-    """The row that the run was told of."""
-    if file.decision_row < 0:
-        return None
-    for pattern in database.patterns()["patterns"]:
-        for answer in pattern["answers"]:
-            if answer["id"] == file.decision_row:
-                return dict(answer)
-    return None
 
 
 def _trained(answer: dict[str, Any] | None, wanted: str) -> Gain | None:

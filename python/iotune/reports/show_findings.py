@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from iotune.findings.facts import ranks_text
 from iotune.findings.finding import SEVERITIES, Evidence, Finding, Findings, Snippet
 from iotune.reports.losses import say_losses
+from iotune.reports.offered import Offered
 from iotune.reports.tables import count_text, seconds_text, size_text, terminal_width
 from iotune.talk import print_json, printable
 from iotune.traces.trace import Trace
@@ -19,20 +22,28 @@ _LABEL = 10
 _SHOWN = 4  # files or datasets of a finding
 
 
-def show_findings(trace: Trace, found: Findings, as_json: bool, everything: bool = False) -> None:
+def show_findings(
+    trace: Trace,
+    found: Findings,
+    offers: Sequence[Offered],
+    as_json: bool,
+    everything: bool = False,
+) -> None:
     """Print all findings of a trace; with `everything` all evidence that was kept."""
     if as_json:
-        print_json("advise", findings_json(trace, found))
+        print_json("advise", findings_json(trace, found, offers))
         return
     say_losses(trace.summary.warnings)
     _print(_headline(trace, found), 0, 2)
     for one in found.findings:
         _print_finding(one, len(one.evidence) if everything else _SHOWN, trace.summary.program_name)
+    for offered in offers:
+        _print_offer(offered)
     for text in found.limits:
         _print(f"not seen: {text}", 0, 10)
 
 
-def findings_json(trace: Trace, found: Findings) -> dict[str, Any]:
+def findings_json(trace: Trace, found: Findings, offers: Sequence[Offered]) -> dict[str, Any]:
     """What `--json` prints: advise.schema.json holds it."""
     run = trace.summary
     return {
@@ -43,6 +54,7 @@ def findings_json(trace: Trace, found: Findings) -> dict[str, Any]:
         "elapsed_seconds": run.elapsed_seconds,
         "warnings": run.warnings,
         **found.as_json(),
+        "offers": [one.as_json() for one in offers],
     }
 
 
@@ -90,6 +102,21 @@ def _print_finding(one: Finding, shown: int, program: str) -> None:
         )
         worth = f"at most {seconds_text(one.estimate.seconds)}{share}: {one.estimate.how}"
         _say("worth", worth)
+
+
+def _print_offer(one: Offered) -> None:
+    print()
+    _print("OFFERED  by training; no run takes it by itself", 0, 2)
+    more = len(one.files) - 1
+    print(printable(f"  {'where':<{_LABEL - 2}}{one.files[0]}"))
+    if more:
+        _say("", f"and {count_text(more, 'more file')} of that folder")
+    _say("iotune", one.offer.text)
+    if one.warning:
+        _say("do", one.warning)
+    if one.offer.is_worth_it:
+        # What is typed stays on one line, however long.
+        print(printable(f"      {shlex.join(one.command)}"))
 
 
 def _percent(share: float) -> str:

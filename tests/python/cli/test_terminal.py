@@ -69,7 +69,7 @@ def test_explanations_fit(terminal: Callable[[], list[str]]) -> None:
     reason = "of this MPI-IO the ranks' transfers were taken apart, and nothing of it was asked for"
     settings = [{**TUNED["settings"][1], "reason": reason}, TUNED["settings"][0]]
     run = run_of({**TUNED, "settings": settings, "decision_message": reason})
-    explain._explain(run, run.files[0], Comparison(), None)
+    explain._explain(run, run.files[0], Comparison())
     lines = terminal()
     assert max(map(len, lines)) <= 80
     words = " ".join(" ".join(lines).split())
@@ -202,7 +202,7 @@ def test_no_name_gives_orders(
     # when
     print_run(run)
     print_run(run, [HOSTILE])
-    explain._explain(run, run.files[0], Comparison(), None)
+    explain._explain(run, run.files[0], Comparison())
     db._table([{**PATTERN, "workloads": [{"program": HOSTILE, "file": "x", "speaker": True}]}])
     paragraph(call_line(1.0, 0.1, "exact", 0, f"open ({HOSTILE}) 3"))
     # then

@@ -1,14 +1,20 @@
 """`iotune train --offer layout=log`: measured, stored, told, and never applied."""
 
 import json
+import os
 
+import jsonschema
 import pytest
 from iotune.models.measuring.paired import Gain
 from iotune.models.replays.logged_replay import written_and_read_back
 
 from iotune import core
-from iotune.database.offers import LogOffer, keep_offer, offer_of
+from iotune.database.answers import Answers
+from iotune.database.offers import LogOffer, keep_offer, stored_offers
 from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from iotune.reports.offered import all_offered
+from iotune.schemas import schema
+from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from support.installed.columns_program import Home, needs_mpi
 
 PLATFORM = {"filesystem": "ext4", "mpi": "ROMIO 4.0.2", "hdf5": "1.10.8", "host_class": "h"}
@@ -30,24 +36,95 @@ def test_what_is_written_is_read_back_as_it_was_written() -> None:
     assert not plan.prepares
 
 
-def test_the_latest_offer_of_a_pattern_is_told(tmp_path) -> None:
-    database = core.Database(str(tmp_path / "a.db"))
-    keep_offer(database, "key", PLATFORM, offer(2.0))
-    assert offer_of(database, "another") is None
-    keep_offer(database, "key", PLATFORM, offer(2.5))
-    found = offer_of(database, "key")
-    assert found == offer(2.5)
-    assert found.is_worth_it
-    first, second = found.lines("/scratch/run")
+class Known(core.Database):
+    """A database with one pattern of which offers were stored; counts how often it is read."""
+
+    def __init__(self, path) -> None:
+        super().__init__(path)
+        self.reads = 0
+
+    def patterns(self):
+        self.reads += 1
+        use = {"program": "columns", "file": "columns#.h5", "ranks": 2, "nodes": 1,
+               "speaker": True}  # fmt: skip
+        answer = {"id": 7, "platform": PLATFORM, "source": "train", "settings": {}}
+        pattern = {"byte_key": "key", "descriptor": "<1D,(BLOCK),(8)>", "op": "write",
+                   "workloads": [use], "answers": [answer]}  # fmt: skip
+        return {"patterns": [pattern]}
+
+    def export_json(self):
+        self.reads += 1
+        return super().export_json()
+
+
+def run_of(folder, row: int = -1, ranks: int = 2, files: int = 1) -> RunSummary:
+    written = DatasetPattern(dataset="/d", descriptor="<1D,(BLOCK),(8)>", bytes=64)
+    some = [
+        FilePattern(path=str(folder / f"columns{number}.h5"), masked_name="columns#.h5",
+                    bytes_written=64, datasets=[written], speaker=0, decision_row=row)
+        for number in range(files)
+    ]  # fmt: skip
+    return RunSummary(program="/bin/columns", mpi=PLATFORM["mpi"], hdf5=PLATFORM["hdf5"],
+                      argv=["./columns", "4 rows"], ranks=ranks, files=some)  # fmt: skip
+
+
+@pytest.fixture
+def known(tmp_path) -> Known:
+    PLATFORM["filesystem"] = core.filesystem_of(str(tmp_path))
+    return Known(str(tmp_path / "a.db"))
+
+
+def test_the_latest_offer_of_a_pattern_is_told(known, tmp_path) -> None:
+    keep_offer(known, "key", PLATFORM, offer(2.0))
+    assert "another" not in stored_offers(known)
+    keep_offer(known, "key", PLATFORM, offer(2.5))
+    assert [one.offer for one in stored_offers(known)["key"]] == [offer(2.5), offer(2.0)]
+    [found] = all_offered(Answers(known), run_of(tmp_path, row=7))
+    assert found.offer == offer(2.5)
+    assert found.offer.is_worth_it
+    first, second = found.lines()
     assert "write 3.00x (2.50 to 4.00), write and read back 2.00x (1.50 to 2.50)" in first
     assert "never taken by itself" in second
-    assert "iotune run --logstore /scratch/run --" in second
+    assert second.endswith(" -n 2 ./columns '4 rows'")
+    assert f"iotune run --logstore {tmp_path} -- mpirun" in second
+    (tmp_path / "columns0.h5").write_text("old")
+    assert f"first move {tmp_path}/columns0.h5 away" in found.lines()[2]
+    assert found.as_json()["in_the_way"] == [str(tmp_path / "columns0.h5")]
+
+
+def test_an_offer_is_of_a_pattern_and_of_a_platform(known, tmp_path) -> None:
+    keep_offer(known, "key", {**PLATFORM, "hdf5": "1.14.0"}, offer(2.0))
+    assert all_offered(Answers(known), run_of(tmp_path, row=7)) == []
+    keep_offer(known, "key", PLATFORM, offer(3.0))
+    answers = Answers(known)
+    # Without a row of the run's, as right after the training: by its program and file.
+    assert [one.offer for one in all_offered(answers, run_of(tmp_path))] == [offer(3.0)]
+    assert all_offered(answers, run_of(tmp_path, row=8)) != []
+    assert all_offered(answers, run_of(tmp_path, ranks=3)) == []
+    read = run_of(tmp_path, row=7)
+    read.files[0].bytes_written = 0
+    assert all_offered(answers, read) == []
+    alone = run_of(tmp_path, row=7, ranks=1)
+    assert all_offered(answers, alone)[0].command[-3:] == ("--", "./columns", "4 rows")
+
+
+def test_a_run_of_many_files_reads_the_database_once(known, tmp_path) -> None:
+    keep_offer(known, "key", PLATFORM, offer(2.0))
+    [found] = all_offered(Answers(known), run_of(tmp_path, row=7, files=500))
+    assert len(found.files) == 500
+    told = found.as_json()
+    assert (len(told["files"]), told["more_files"]) == (8, 492)
+    assert known.reads == 2
 
 
 @pytest.mark.parametrize("low, both_low", [(0.9, 1.5), (2.0, 0.9)])
-def test_what_does_not_pay_is_said_so(low: float, both_low: float) -> None:
-    [line] = offer(low, both_low).lines("/scratch/run")
+def test_what_does_not_pay_is_said_so(known, tmp_path, low: float, both_low: float) -> None:
+    keep_offer(known, "key", PLATFORM, offer(low, both_low))
+    (tmp_path / "columns0.h5").write_text("old")
+    [found] = all_offered(Answers(known), run_of(tmp_path, row=7))
+    [line] = found.lines()
     assert line.endswith("not worth it")
+    assert found.as_json()["command"] is None
 
 
 @needs_mpi
@@ -64,11 +141,53 @@ def test_it_is_measured_with_the_training_and_explained_afterwards(tmp_path) -> 
     [told] = [one for one in outcome["notes"] if one.startswith("layout=log: write ")]
     assert "write and read back" in told
     assert "layout" not in json.dumps(outcome["settings"]), "never an answer"
+    gains = told.split(":")[1].split(",")[0].strip()  # write 1.23x (1.01 to 1.40)
+    # Of the run that was trained from, which had no answer, and of the one that has.
+    assert_told(home, gains)
     home.run()
+    assert_told(home, gains)
     done = home.iotune("explain")
     assert done.returncode == 0, done.stderr
     flat = " ".join(done.stdout.split())
-    assert told.split(":")[1].split(",")[0].strip() in flat
+    assert gains in flat
     assert "offered layout=log" in flat
     left = [one.name for one in tmp_path.iterdir() if one.is_dir() and (one / "container").exists()]
     assert left == [], "the program's own file stays an ordinary one"
+    done = home.iotune("report", "-o", "report.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert "offered" in page and gains in " ".join(page.split())
+    take_it(home)
+
+
+def assert_told(home: Home, gains: str) -> None:
+    """`advise` and `explain` say what it would bring, as text and as JSON."""
+    text = home.iotune("advise").stdout
+    assert "OFFERED  by training" in text
+    assert gains in " ".join(text.split())
+    for name in ("advise", "explain"):
+        said = json.loads(home.iotune(name, "--json").stdout)
+        jsonschema.validate(said, schema(name))
+        [offered] = (
+            said["offers"] if name == "advise" else [one["offered"] for one in said["files"]]
+        )
+        assert offered["files"] == [str(home.folder / "columns.h5")]
+        assert gains == "write {ratio:.2f}x ({low:.2f} to {high:.2f})".format(**offered["write"])
+        wanted = offered["write"]["low"] > 1 and offered["write_then_read"]["low"] > 1
+        assert offered["worth_it"] == wanted == (offered["command"] is not None)
+
+
+def take_it(home: Home) -> None:
+    """The command that is named keeps the file as a log; it is made here where it is not worth it.
+
+    What this machine measures is its own: both ends are right.
+    """
+    from iotune.reports.offered import command_of
+    from iotune.traces.trace import open_trace
+
+    os.remove(home.folder / "columns.h5")
+    trace = json.loads(home.iotune("advise", "--json").stdout)["trace"]
+    words = command_of(open_trace(trace).summary, str(home.folder))
+    done = home.iotune(*words[1:])
+    assert done.returncode == 0, done.stderr
+    assert (home.folder / "columns.h5" / "container").exists()
