@@ -252,12 +252,7 @@ def write_cost(bench: Bench, table: Table) -> None:
 
 
 def rates(bench: Bench, table: Table) -> None:
-    """The papers' rates: 56 bytes an access over the bytes of the index in memory.
-
-    The maps are left beside the table, for plot_logstore.py.
-    """
-    maps = bench.scratch.parent / "logstore-maps"
-    maps.mkdir(exist_ok=True)
+    """The papers' rates: 56 bytes an access over the bytes of the index in memory."""
     listed = subprocess.run(
         [str(bench.build / "bin" / "logstore_rates"), "list"],
         stdout=subprocess.PIPE, text=True, check=True,
@@ -265,9 +260,6 @@ def rates(bench: Bench, table: Table) -> None:
     for line in listed.splitlines():
         name, paper = line.split("\t")
         found = bench.arm("logstore_rates", "rates", name, 2013)
-        with (maps / f"{name}.csv").open("w") as to:
-            subprocess.run([str(bench.build / "bin" / "logstore_rates"), "map", name], stdout=to,
-                           check=True)  # fmt: skip
         plain = 56 * found["accesses"]
         he2013 = plain / found["he2013_bytes"]
         what = f"{name} (simulated), {found['accesses']:.0f} writes: rate"

@@ -91,13 +91,14 @@ class Arms:
         found: dict[str, Any] = json.loads(line)
         return found
 
-    def start(self, arm: str, command: list[str]) -> str:
-        """Run a command as the arm has it; its stdout."""
+    def start(self, arm: str, command: list[str], at_close: str = "") -> str:
+        """Run a command as the arm has it; its stdout. at_close: IOTUNE_LOGSTORE_CLOSE."""
         file = self.file(arm)
         environment = preloaded.plain_environment() | preloaded.variables(self.shim)
         if arm == "logged":
             environment |= preloaded.variables(self.build / "lib" / "libiotune.so", self.shim)
             environment |= {"IOTUNE_LOGSTORE": str(file.parent), "IOTUNE_DB": "none",
+                            "IOTUNE_LOGSTORE_CLOSE": at_close or "compact",
                             "IOTUNE_TRACE": str(self.scratch / "logged.iotrace")}  # fmt: skip
         elif arm == "plain":
             environment |= preloaded.variables(self.plain_store, self.shim)
@@ -221,12 +222,7 @@ def _maps(build: Path, arms: Arms, table: paired.Table) -> None:
         plan = arms.scratch / f"{name}.plan"
         with plan.open("w") as to:
             ranks = write_map_plan(source, to).ranks
-        arms.remove("logged")
-        folder = arms.file("logged").parent
-        arms.start("logged", [*arms.launcher, "-n", str(ranks),
-                              str(build / "bin" / "iotune-replay-calls"), "--file-dir",
-                              str(folder), str(plan)])  # fmt: skip
-        (file,) = folder.iterdir()
+        file = _replayed(build, arms, plan, ranks)
         found = _numbers(build, "logstore_rates", "container", file)
         accesses = source.read_text().count("\n") - 1
         plain = 56 * accesses
@@ -244,8 +240,29 @@ def _maps(build: Path, arms: Arms, table: paired.Table) -> None:
             found["compacted_bytes"] = compacted["disk_bytes"]
             table.add(f"{what}, on disk after compaction, names and the times that matter",
                       plain / compacted["disk_bytes"], goal)  # fmt: skip
+        # Once more without the compaction at close, which drops the times where nothing overlaps.
+        file = _replayed(build, arms, plan, ranks, at_close="keep")
+        _keep_map(file, arms.scratch.parent / "logstore-maps" / f"{name}.written.csv")
         arms.remove("logged")
         table.rounds[f"map {name}"] = found | {"accesses": accesses, "paper": float(paper)}
+
+
+def _replayed(build: Path, arms: Arms, plan: Path, ranks: int, at_close: str = "") -> Path:
+    """The container that so many ranks wrote by a plan, alone in the arm's folder."""
+    arms.remove("logged")
+    folder = arms.file("logged").parent
+    program = [str(build / "bin" / "iotune-replay-calls"), "--file-dir", str(folder), str(plan)]
+    arms.start("logged", [*arms.launcher, "-n", str(ranks), *program], at_close)
+    (file,) = folder.iterdir()
+    return file
+
+
+def _keep_map(container: Path, to: Path) -> None:
+    """All writes with their times, for plot_logstore.py."""
+    to.parent.mkdir(exist_ok=True)
+    to.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "iotune", "log", "map", str(container), "-o", str(to)]
+    subprocess.run(command, capture_output=True, check=True)
 
 
 def _printed(build: Path, program: str, *words: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
@@ -14,10 +15,14 @@ SCRIPT = ROOT / "tests" / "bench" / "logstore" / "bench_logstore.py"
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("bench")
+
+
+@pytest.fixture(scope="module")
+def found(out):
     if not (KERNELS / "logstore_index").exists():
         pytest.skip("NOT VERIFIED: the benchmark of the log store: it wants zlib, zstd and MPI")
-    out = tmp_path_factory.mktemp("bench")
     done = subprocess.run(
         [sys.executable, ROOT / "tests" / "run.py", SCRIPT, "--build", KERNELS.parent, "--out", out,
          "--quick", "1", "--rounds", "1"],
@@ -62,3 +67,14 @@ def test_real_ranks_wrote_and_read(found):
     assert any(name.endswith("read transfer_s") for name in names), names
     numbers = found["rounds"][names[0]]["numbers"]
     assert {"ordinary", "plain"} <= set(numbers)
+
+
+def test_figure_16_is_of_what_ranks_really_wrote(found, out):
+    if "map MILC-A" not in found["rounds"]:
+        pytest.skip("NOT VERIFIED: figure 16: this build has no log store")
+    for name, writes in (("MILC-A", 8192), ("MILC-B", 16), ("MILC-C", 32)):
+        with (out / "logstore-maps" / f"{name}.written.csv").open() as text:
+            rows = list(csv.DictReader(text))
+        assert len(rows) == writes == found["rounds"][f"map {name}"]["accesses"]
+        assert len({row["writer"] for row in rows}) == 16
+        assert all(int(row["time_ns"]) > 0 for row in rows)
