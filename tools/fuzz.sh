@@ -7,7 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:?usage: tools/fuzz.sh SECONDS [TARGET…]}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(fuzz_tuple_loops fuzz_pattern_log fuzz_index_file fuzz_log_index fuzz_trace)
+if [ ${#targets[@]} -eq 0 ]; then # all that tests/fuzz lists
+  mapfile -t targets < <(find tests/fuzz -name CMakeLists.txt -exec \
+    sed -n 's/^iotune_fuzz_test(\([a-z_]*\).*/\1/p' {} + | sort)
+fi
 
 if ! command -v clang++ >/dev/null; then
   echo "NOT VERIFIED: fuzz targets need clang++ with libFuzzer, and there is none here"

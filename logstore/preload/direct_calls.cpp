@@ -117,6 +117,9 @@ DIRECT int lstat(const char* path, void* status) {
 DIRECT int fstat(int fd, void* status) {
   return make_int(SYS_fstat, fd, status);
 }
+DIRECT int statx(int at, const char* path, int flags, unsigned mask, void* status) {
+  return make_int(SYS_statx, at, path, flags, mask, status);
+}
 DIRECT int faccessat(int at, const char* path, int mode, int flags) {
   if (flags == 0) return make_int(SYS_faccessat, at, path, mode);
   constexpr long kFaccessat2 = 439;  // since Linux 5.8

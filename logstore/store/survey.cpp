@@ -25,12 +25,28 @@ std::int64_t ns_of(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-bool look_at(int directory, const std::string& name, Survey::File& to) {
+// As the storage has it now. stat(2) may say what this node was told a minute ago: NFS's clients
+// keep that, and ask only when a file is opened, of which a look at an index is none.
+bool ask_storage(int directory, const char* name, Survey::File& to) {
+  struct statx fresh {};
+  constexpr int kHow = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+  if (statx(directory, name, kHow, STATX_BASIC_STATS, &fresh) == 0) {
+    to = {fresh.stx_ino, static_cast<std::int64_t>(fresh.stx_size),
+          ns_of({fresh.stx_mtime.tv_sec, fresh.stx_mtime.tv_nsec}),
+          static_cast<std::int64_t>(fresh.stx_blocks)};
+    return true;
+  }
+  // A kernel without it, and containers whose filter answers for calls that it does not know.
+  if (errno != ENOSYS && errno != EPERM && errno != EINVAL) return false;
   struct stat about {};
-  to = {};
-  if (fstatat(directory, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT;
+  if (fstatat(directory, name, &about, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) return false;
   to = {about.st_ino, about.st_size, ns_of(about.st_mtim), about.st_blocks};
   return true;
+}
+
+bool look_at(int directory, const std::string& name, Survey::File& to) {
+  to = {};
+  return ask_storage(directory, name.c_str(), to) || errno == ENOENT;
 }
 
 bool same(const Survey::File& a, const Survey::File& b) {
@@ -90,12 +106,12 @@ int Survey::list(int directory, std::uint64_t container_id, const std::string& o
 
 int Survey::take(int directory, std::uint64_t container_id, const std::string& own,
                  const Survey* before, Survey& to) {
-  struct stat about {};
-  if (fstat(directory, &about) != 0) return -errno;
+  File of_directory;
+  if (!ask_storage(directory, "", of_directory)) return -errno;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   Survey found;
-  found.directory_ns = ns_of(about.st_mtim);
+  found.directory_ns = of_directory.changed_ns;
   found.names_may_have_changed = ns_of(now) - found.directory_ns < kSettled;
   if (before != nullptr && !before->names_may_have_changed &&
       before->directory_ns == found.directory_ns) {
