@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from support.place import Place, main, not_verified
 
@@ -109,6 +110,30 @@ def other_ranks(place: Place) -> None:
         logs.mkdir()
 
 
+def checkpoint(place: Place) -> None:
+    """An HDF5 checkpoint of three ranks: any number of ranks reads it back, and as an ordinary file
+    it is the one that an untouched run writes.
+    """
+    sums: dict[str, set[str]] = {}
+    for arm in ("bare", "logged"):
+        folder = place.scratch / arm
+        folder.mkdir()
+        frozen = place.build / "lib" / "libfrozen_time.so"
+        how: dict[str, Any] = {"preload": [frozen], "shim": True, "IOTUNE_DB": "none"}
+        if arm == "logged":
+            how |= {"preload": [place.library, frozen], "IOTUNE_LOGSTORE": folder}
+        program = place.bin / "bd-cats-io"
+        place.right(place.mpi(3, program, "--write", folder / "a.h5", 4000, **how), f"write {arm}")
+        for ranks in (1, 2, 3, 4):
+            read = place.mpi(ranks, program, folder / "a.h5", 250, 0, **how)
+            place.right(read, f"{arm}, read by {ranks}")
+            sums.setdefault(arm, set()).add(read.out.split()[-1].decode())
+    assert len(sums["bare"]) == 1 and sums["logged"] == sums["bare"], sums
+    flat = flattened(place, place.scratch / "logged")
+    assert dumps(flat) == dumps(place.scratch / "bare")
+    assert digests(flat) == digests(place.scratch / "bare")
+
+
 def written_again(place: Place) -> None:
     """A file that is written over and over keeps the last bytes, whoever wrote them."""
     logs = place.scratch / "logs"
@@ -125,5 +150,5 @@ def written_again(place: Place) -> None:
 if __name__ == "__main__":
     main(
         {name: kernel(name) for name in KERNELS}
-        | {"other-ranks": other_ranks, "written-again": written_again}
+        | {"other-ranks": other_ranks, "written-again": written_again, "checkpoint": checkpoint}
     )

@@ -113,6 +113,11 @@ def tools(place: Place) -> None:
     _script(place, "tools.sh")
 
 
+def formats(place: Place) -> None:
+    """netCDF's, NCO's and HDF5's tools, SQLite, git, tar, rsync, zip, patch, Python's archives."""
+    _script(place, "formats.sh")
+
+
 def redirected(place: Place) -> None:
     """Shells lead files to stdin and stdout, where libc and libstdc++ have streams of their own."""
     _script(place, "redirected.sh")
@@ -409,6 +414,7 @@ if __name__ == "__main__":
             "posix": posix,
             "streams": streams,
             "tools": tools,
+            "formats": formats,
             "redirected": redirected,
             "processes": processes,
             "corners": corners,
