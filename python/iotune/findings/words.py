@@ -79,13 +79,11 @@ WORDS = {
     ),
     "repeated-epochs": Words(
         "A program that trains reads its data once an epoch, and each time waits for storage.",
-        "Epochs are found by the reads alone (`iotune show` lists them). In those behind the first "
-        f"one the processes that read are inside of reads for {limit.EPOCH_WAIT_SHARE:.0%} of the "
-        "time at least, a read takes "
-        f"{limit.WAITED_READ_SECONDS * 1e6:.0f} µs or more on average and brings less than "
-        f"{_size(limit.MEMORY_RATE)} a second, and fewer than "
-        f"{limit.EPOCH_AHEAD_SHARE:.0%} of the reads were there before they were asked for. Not "
-        "looked for in MPI programs.",
+        "Epochs are found by the reads alone (`iotune show` lists them), but not in MPI programs. "
+        f"In those behind the first one {limit.EPOCH_WAIT_SHARE:.0%} of the processes' time at "
+        f"least is inside of reads. A read takes {limit.WAITED_READ_SECONDS * 1e6:.0f} µs or more "
+        f"on average, and they bring less than {_size(limit.MEMORY_RATE)} a second. Fewer than "
+        f"{limit.EPOCH_AHEAD_SHARE:.0%} of all reads were there before they were asked for.",
         "Where the next batch is ready before the step before it ends: workers that do nothing but "
         "read are inside of reads all the time, and nobody waits for them.",
     ),

@@ -50,11 +50,14 @@ def _one_file(facts: Facts) -> str:
 
 _AHEAD = shell("""
 # one order for all epochs: read ahead by the plan of the epoch before
-IOTUNE_PREFETCH=recorded IOTUNE_PREFETCH_SCHEDULE=ours iotune run -- python train.py
+export IOTUNE_PREFETCH=recorded IOTUNE_PREFETCH_SCHEDULE=ours
+iotune run -- python train.py
 """)
 _WORKERS = python("""
 # more reads wait at the same time, and workers stay for the next epoch
-DataLoader(data, num_workers=8, prefetch_factor=4, persistent_workers=True)
+DataLoader(
+    data, num_workers=8, prefetch_factor=4, persistent_workers=True
+)
 """)
 
 RULES = (
