@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from iotune import core
+from iotune.analysis.run_epochs import RunEpochs, run_epochs
 from iotune.findings import thresholds
 from iotune.findings.covered import Covered
 from iotune.findings.datasets import DatasetReader
@@ -31,7 +32,7 @@ _SHARED_POINTER = ".shfp."  # ROMIO's own file beside one with a shared file poi
 
 
 class Facts:
-    """Of one trace. Reads it twice at most, when first asked."""
+    """Of one trace. Reads it three times at most, when first asked."""
 
     def __init__(self, trace: Trace):
         self.run: RunSummary = trace.summary
@@ -87,6 +88,11 @@ class Facts:
             if one.file and wanted(one):
                 found[one.file].append(one)
         return found
+
+    @functools.cached_property
+    def epochs(self) -> RunEpochs:
+        """Workers and epochs; reads the trace again where there may be some."""
+        return run_epochs(self._path, self.run)
 
     @functools.cached_property
     def of_file(self) -> Mapping[str, Sequence[Stream]]:

@@ -31,6 +31,15 @@ REPEATED_BYTES = 4 << 20
 # Of the bytes that are different.
 REPEATED_SHARE = 0.5
 
+# Of the time of the epochs behind the first one that their processes are inside of reads: less is
+# hidden by what the workers read ahead of the step.
+EPOCH_WAIT_SHARE = 0.25
+# Reads that come out of the page cache take less on average, or bring more bytes a second.
+WAITED_READ_SECONDS = 50e-6
+MEMORY_RATE = 1 << 30
+# Of the reads that were prefetched: then somebody reads ahead already.
+EPOCH_AHEAD_SHARE = 0.25
+
 # --- Ranks ---------------------------------------------------------------
 # Below, the share of each rank says nothing.
 FEWEST_SHARED_BYTES = 16 << 20

@@ -77,6 +77,16 @@ WORDS = {
         "MPI-IO make in order to write do not count.",
         "Where it would not fit into memory, or another program changes the file meanwhile.",
     ),
+    "repeated-epochs": Words(
+        "A program that trains reads its data once an epoch, and each time waits for storage.",
+        "Epochs are found by the reads alone (`iotune show` lists them), but not in MPI programs. "
+        f"In those behind the first one {limit.EPOCH_WAIT_SHARE:.0%} of the processes' time at "
+        f"least is inside of reads. A read takes {limit.WAITED_READ_SECONDS * 1e6:.0f} µs or more "
+        f"on average, and they bring less than {_size(limit.MEMORY_RATE)} a second. Fewer than "
+        f"{limit.EPOCH_AHEAD_SHARE:.0%} of all reads were there before they were asked for.",
+        "Where the next batch is ready before the step before it ends: workers that do nothing but "
+        "read are inside of reads all the time, and nobody waits for them.",
+    ),
     "shared-reads": Words(
         "Each rank reads what the others read as well: the storage serves it once for each.",
         f"Different bytes of each process, added up, are {limit.REPEATED_SHARE:.0%} more than "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from iotune import core
+from iotune.analysis.run_epochs import RunEpochs, run_epochs
 from iotune.database.answers import Answers
 from iotune.findings import Findings, findings_of
 from iotune.html_report.call_pass import CallPass
@@ -36,6 +37,7 @@ class RunFacts:
     groups: list[Alike]  # of the files that moved bytes, most bytes first
     brought: dict[str, Comparison]  # by path, of files that are explained
     findings: Findings
+    epochs: RunEpochs
     losses: list[str]
     axis_seconds: float  # where time axes end: of runs side by side the longest one's end
 
@@ -87,6 +89,7 @@ def gather(
             if is_explained(file) and not file.sampled_out
         },
         findings=findings() if findings is not None else findings_of(trace),
+        epochs=run_epochs(trace.path, run),
         axis_seconds=run.elapsed_seconds,
         losses=list(dict.fromkeys(one for one in losses if not one.endswith(SAMPLE))),
     )

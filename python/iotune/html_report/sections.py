@@ -20,6 +20,7 @@ from iotune.html_report.bar_figure import (
     time_figure,
 )
 from iotune.html_report.blocks import Fact, Facts, FindingBlock, Heading, Section
+from iotune.html_report.epoch_section import epochs_blocks
 from iotune.html_report.facts import RunFacts
 from iotune.html_report.file_sections import decompositions_blocks, files_blocks, maps_blocks
 from iotune.html_report.heat_figure import heat_figures
@@ -61,6 +62,13 @@ def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
             "Regions of the program",
             "What the program marked by names, and what it read and wrote meanwhile.",
             _regions,
+        ),
+        (
+            "epochs",
+            "Workers and epochs",
+            "Processes that another one has started, and passes over the same data, as a training "
+            "program makes them.",
+            lambda facts, wide: epochs_blocks(facts.epochs, facts.run),
         ),
         ("heat", "Ranks over time", "When each rank moved how many bytes.", _heat),
         ("files", "Files and datasets", "", files_blocks),

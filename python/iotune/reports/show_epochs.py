@@ -1,4 +1,4 @@
-"""Workers and epochs of a run: a part of `iotune show`."""
+"""Workers and epochs of a run: a part of `iotune show`, and their texts for the report."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iotune import core
+from iotune.analysis.run_epochs import run_epochs
 from iotune.reports.tables import Column, count_text, paragraph, seconds_text, size_text, table
 from iotune.talk import data
-from iotune.traces.summary import FilePattern, RunSummary
+from iotune.traces.summary import RunSummary
 
 if TYPE_CHECKING:  # they need NumPy, which takes longer than all of a usual `iotune show`
     from iotune.analysis.epochs import Epoch
     from iotune.analysis.worker_processes import WorkerGroup
 
-# Of a run of more calls `iotune show` does not look for epochs: it is to be quick.
-MOST_CALLS = 5_000_000
-_MOST_GROUPS, _FIRST_EPOCHS, _LAST_EPOCHS = 4, 10, 2
+MOST_GROUPS = 4
+_FIRST_EPOCHS, _LAST_EPOCHS = 10, 2
 _COLUMNS = [
     Column("  epoch", number=True, bare=True),
     Column("reads", number=True, bare=True),
@@ -30,46 +29,27 @@ _COLUMNS = [
 
 
 def print_epochs(trace: Path, run: RunSummary) -> None:
-    """Say which workers a run had, and its epochs; nothing where it has neither.
-
-    Ranks of MPI are no workers. The calls are read for it: only where several processes read, or
-    some file was read more than once.
-    """
-    if run.mpi or run.ranks > 1 or run.calls > MOST_CALLS or not _may_have_epochs(run):
-        return
-    from iotune.analysis.epochs import epochs_of, outermost_reads
-    from iotune.analysis.worker_processes import worker_groups
-
-    reads = outermost_reads(trace)
-    if reads is None:
-        return
-    groups = worker_groups(core.processes(trace), reads) if run.processes > 1 else []
-    epochs = epochs_of(reads)
-    for group in groups[:_MOST_GROUPS]:
-        paragraph(_workers_text(group))
-    if len(groups) > _MOST_GROUPS:
-        paragraph(f"{len(groups) - _MOST_GROUPS} further processes have workers that read")
-    if epochs:
+    """Say which workers a run had, and its epochs; nothing where it has neither."""
+    found = run_epochs(trace, run)
+    for line in workers_lines(found.workers):
+        paragraph(line)
+    if found.epochs:
         data()
-        paragraph(f"{len(epochs)} epochs: the same data is read again and again")
-        _print_table(epochs)
+        paragraph(f"{len(found.epochs)} epochs: the same data is read again and again")
+        _print_table(found.epochs)
 
 
-def _may_have_epochs(run: RunSummary) -> bool:
-    if not any(one.bytes_read for one in run.files):
-        return False
-    return run.processes > 1 or any(_is_read_again(one) for one in run.files)
+def workers_lines(groups: Sequence[WorkerGroup]) -> list[str]:
+    """A sentence for each of the largest groups, and one for the others."""
+    lines = [_workers_text(group) for group in groups[:MOST_GROUPS]]
+    if len(groups) > MOST_GROUPS:
+        lines.append(f"{len(groups) - MOST_GROUPS} further processes have workers that read")
+    return lines
 
 
-def _is_read_again(file: FilePattern) -> bool:
-    """Whether more was read of a file than it has, as far as its patterns say."""
-    for one in file.datasets:
-        whole = one.element_bytes
-        for extent in one.dataset_dims:
-            whole *= extent
-        if not one.write and (one.repeats > 1 or one.bytes > 3 * whole // 2 > 0):
-            return True
-    return False
+def order_text(one: Epoch) -> str:
+    """Whether its order was that of the epoch before."""
+    return {None: "–", True: "as before", False: "another"}[one.repeats_order]
 
 
 def _workers_text(group: WorkerGroup) -> str:
@@ -89,7 +69,6 @@ def _print_table(epochs: Sequence[Epoch]) -> None:
 
 
 def _row(one: Epoch) -> list[str]:
-    order = {None: "–", True: "as before", False: "another"}[one.repeats_order]
     return [
         str(one.number),
         str(one.reads),
@@ -97,5 +76,5 @@ def _row(one: Epoch) -> list[str]:
         seconds_text(one.seconds),
         seconds_text(one.read_seconds),
         str(one.processes),
-        order,
+        order_text(one),
     ]

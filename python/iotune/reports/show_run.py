@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from iotune.analysis.run_epochs import run_epochs
 from iotune.reports.actual_io import done_text, taken_apart
 from iotune.reports.alike import Alike, folded
 from iotune.reports.losses import say_losses
@@ -53,7 +54,8 @@ def show_patterns(
     """Do what `iotune show` does without --calls; of the last run where none is given."""
     run = chosen_trace(given)
     if as_json:
-        print_json("show", run.raw_summary)
+        found = run_epochs(run.path, run.summary)
+        print_json("show", {**run.raw_summary, **found.as_json()})
     else:
         print_run(run.summary, files, everything, run.path)
     next_command("iotune", "explain", *words_for(run, given))

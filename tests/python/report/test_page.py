@@ -155,6 +155,29 @@ def test_files_that_are_kept_as_logs(tmp_path: Path) -> None:
     assert "logs" not in sections(parsed(page_of([facts], ["a"])))
 
 
+def test_workers_and_epochs_have_a_panel(tmp_path: Path) -> None:
+    # given: a process that reads its records three times over, the last time in another order
+    log = tmp_path / "epochs.csv"
+    lines = ["rank,file,op,offset,length,start,end"]
+    for at in range(3 * 32):
+        record = at % 32 * (7 if at >= 64 else 1) % 32
+        lines.append(f"0,/d/train,read,{65536 * record},65536,{at},{at}.5")
+    log.write_text("\n".join(lines) + "\n")
+    trace = import_log(log, tmp_path / "epochs.iotrace").trace
+    # then
+    panel = sections(page(trace))["epochs"]
+    told = {
+        one.all("dt")[0].text: one.all("span", class_="value")[0].text
+        for one in panel.all("dl")[0].children
+    }
+    assert told["epochs"] == "3" and told["bytes an epoch"] == "2.0 MiB"
+    assert told["time an epoch"] == "31.5 s" and told["in reads"] == "51%"
+    table = table_of(panel, "Epochs")
+    assert [row[:3] for row in table[1:]] == [[str(n), "32", "2.0 MiB"] for n in (1, 2, 3)]
+    assert [row[6] for row in table[1:]] == ["–", "as before", "another"]
+    assert "IOTUNE_PREFETCH was not set" in panel.text
+
+
 def test_what_has_nothing_to_say_is_absent() -> None:
     found = sections(page(POSIX))
     assert {"decompositions", "tuning", "prefetch", "losses"}.isdisjoint(found)

@@ -14,6 +14,7 @@ from iotune import core
 from iotune.analysis.epochs import Reads, epochs_of, find_epochs, outermost_reads
 from iotune.analysis.worker_processes import worker_groups
 from support.installed.habits import needs_the_library
+from support.installed.json_schemas import conforming
 from support.preloaded import plain_environment
 from support.repository import COMPANIONS, program_source
 
@@ -112,9 +113,9 @@ def run_recorded(work: Path, command: Sequence[object], **environment: str) -> P
     return trace
 
 
-def show(trace: Path) -> tuple[str, str]:
+def show(trace: Path, *words: str) -> tuple[str, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "iotune", "show", str(trace)],
+        [sys.executable, "-m", "iotune", "show", str(trace), *words],
         env=plain_environment(),
         check=True,
         capture_output=True,
@@ -145,6 +146,14 @@ def test_workers_are_recorded_however_they_end(tmp_path: Path, method: str, end:
     shown, warned = show(trace)
     assert f"8 workers of process {group.parent}" in shown
     assert "4 epochs" in shown
+    # and programs are told the same
+    said = conforming("show", show(trace, "--json")[0])
+    (workers,) = said["workers"]
+    assert (workers["parent"], workers["count"]) == (group.parent, 8)
+    assert workers["processes"] == list(group.processes)
+    assert [one["reads"] for one in said["epochs"]] == [SAMPLES] * 4
+    assert [one["repeats_order"] for one in said["epochs"]] == [None, False, False, True]
+    assert [one["seconds"] for one in said["epochs"]] == [one.seconds for one in epochs]
     assert ("ended without a word" in warned) == (end in ("kill", "term"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from iotune.findings.rule import Rule
 from iotune.findings.rules import (
     calls,
+    epochs,
     files,
     hdf5_chunks,
     hdf5_data,
@@ -17,6 +18,7 @@ from iotune.findings.rules import (
 RULES: tuple[Rule, ...] = (
     *requests.RULES,
     *repeated.RULES,
+    *epochs.RULES,
     *ranks.RULES,
     *files.RULES,
     *calls.RULES,
