@@ -73,19 +73,19 @@ int enter(int at, const char* name, unsigned mode, bool make) noexcept {
 }  // namespace
 
 const char* fault_of_site_folder(const char* pattern, std::size_t bytes) noexcept {
-  if (bytes == 0 || pattern[0] != '/') return "traces is no path that begins with /";
+  if (bytes == 0 || pattern[0] != '/') return "is no path that begins with /";
   bool has_user = false;
   for (std::size_t i = 0; i < bytes; ++i) {
     if (pattern[i] == '%') {
-      if (i + 1 == bytes || pattern[i + 1] != 'u') return "traces: % stands only in %u";
+      if (i + 1 == bytes || pattern[i + 1] != 'u') return "has a % that is not the one of %u";
       has_user = true;
     }
     if (pattern[i] == '.' && pattern[i - 1] == '/' && i + 1 < bytes && pattern[i + 1] == '.' &&
         (i + 2 == bytes || pattern[i + 2] == '/')) {
-      return "traces may not have .. in its path";
+      return "may not have .. in its path";
     }
   }
-  return has_user ? nullptr : "traces has no %u for the user's number";
+  return has_user ? nullptr : "has no %u for the user's number";
 }
 
 void add_site_folder(ShortText<4096>& path, const char* pattern) noexcept {

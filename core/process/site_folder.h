@@ -7,8 +7,9 @@
 
 namespace iotune {
 
-// nullptr, or what is wrong with the path as the site's file has it: absolute, with %u for the
-// user's number, so that no two users share a folder, no other % and no "..".
+// nullptr, or what is wrong with the path as the site's file has it, in words that follow the
+// entry's name: it has to be absolute, with %u for the user's number, so that no two users share a
+// folder, no other % and no "..".
 const char* fault_of_site_folder(const char* pattern, std::size_t bytes) noexcept;
 
 // The folder of the effective user, without a system call that waits for a file system.
