@@ -44,6 +44,20 @@ const char* words_of(long error) noexcept {
   }
 }
 
+// Of the folder that the site has made: where others may write in it, a folder with the sticky bit
+// alone keeps them from putting something else in the place of a user's. nullptr, or why not.
+const char* check_site(int folder) noexcept {
+  struct stat status {};
+  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+  if (raw::call(SYS_newfstatat, folder, raw::word(""), raw::word(&status), kEmptyPath) != 0) {
+    return "cannot be opened";
+  }
+  const bool is_open = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  return is_open && (status.st_mode & S_ISVTX) == 0
+             ? "lies in a folder that others may write, without a sticky bit"
+             : nullptr;
+}
+
 // A folder of the user's, by its descriptor; nullptr, or why it is not to be used.
 const char* check(int folder, bool group, bool make) noexcept {
   struct stat status {};
@@ -112,7 +126,7 @@ const char* site_folder(const char* pattern, const char* name, bool group, bool 
   int at = static_cast<int>(raw::call(SYS_openat, raw::kAtFdcwd, raw::word(site.c_str()),
                                       O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
   if (at < 0) return words_of(at);
-  const char* why = nullptr;
+  const char* why = check_site(at);
   for (const char* next = path.c_str() + site_bytes; why == nullptr && *next != '\0';) {
     while (*next == '/') ++next;
     const std::size_t bytes = std::strcspn(next, "/");

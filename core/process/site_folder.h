@@ -16,9 +16,10 @@ const char* fault_of_site_folder(const char* pattern, std::size_t bytes) noexcep
 void add_site_folder(ShortText<4096>& path, const char* pattern) noexcept;
 
 // `path` becomes the folder `name` in that of the effective user. The folder before the first name
-// with %u has to be there; those from it on are never links, this user's own, and closed to other
-// writers. `make`: they are made and checked, 0700, or with `group` 0750, whatever the umask. Else
-// nothing is made. nullptr, or why it cannot be had.
+// with %u has to be there, with the sticky bit where others may write in it. Those from it on are
+// never links, this user's own, and closed to other writers. `make`: they are made and checked,
+// 0700, or with `group` 0750, whatever the umask. Else nothing is made. nullptr, or why it cannot
+// be had.
 const char* site_folder(const char* pattern, const char* name, bool group, bool make,
                         ShortText<4096>& path) noexcept;
 

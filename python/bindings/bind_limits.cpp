@@ -111,7 +111,8 @@ void bind_limits(pybind11::module_& module) {
       "(path, why it cannot be used, whether the group reads) of that folder of this user's below "
       "what /etc/iotune.conf names for traces; None where it names nothing.");
   module.def(
-      "site_applied_folder", [] { return folder_of_site(iotune::site_applied_log, "applied", false); },
+      "site_applied_folder",
+      [] { return folder_of_site(iotune::site_applied_log, "applied", false); },
       "The same of this user's log of what was applied, which is never made.");
   module.def("site_switches_off", &site_switches_off, "Whether it switches everything off.");
   module.def("site_limits", &site_limits,

@@ -204,8 +204,8 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
   if (answer == 0) return Gathering::kNot;
   std::span<const std::byte> outcomes;
   if (world.rank != 0) outcomes = g_life_hooks.own_outcomes();
-  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) |
-                   (is_narrowed() ? kIsNarrowed : 0) | (outcomes.empty() ? 0 : kHasOutcomes),
+  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) | (is_narrowed() ? kIsNarrowed : 0) |
+                   (outcomes.empty() ? 0 : kHasOutcomes),
                sizes);
   if (world.rank == 0 && sizes != nullptr) {
     std::uint64_t sum = 0;

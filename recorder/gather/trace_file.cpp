@@ -162,6 +162,13 @@ bool is_for_group(const char* path) noexcept {
 
 }  // namespace
 
+bool home_state_path(const char* name, ShortText<4096>& path) noexcept {
+  path.clear();
+  if (configuration().state_home == nullptr) return false;
+  path << configuration().state_home << "/iotune/" << name;
+  return !path.cut();
+}
+
 bool state_directory(const char* name, ShortText<4096>& path) noexcept {
   if (site_directory(name, path)) return true;
   if (configuration().state_home == nullptr) return false;

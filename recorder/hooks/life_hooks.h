@@ -21,7 +21,8 @@ struct LifeHooks {
   // At the end of an MPI run, for the site's log of what was applied: what this rank has to tell
   // rank 0, plain bytes of one size on all ranks; empty: nothing.
   std::span<const std::byte> (*own_outcomes)();
-  // On rank 0: where another rank's go, empty where they are not asked for; and that they are there.
+  // On rank 0: where another rank's go, empty where they are not asked for; and that they are
+  // there.
   std::span<std::byte> (*room_for_outcomes)();
   void (*take_outcomes)();
   // The last of this process that is sure to come: after the real MPI_Finalize, and at an exit.

@@ -97,8 +97,7 @@ const char* append(const char* path, const AppliedLine& line, bool for_group) no
   constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
   const char* why = nullptr;
   if (raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), kEmptyPath) != 0 ||
-      !S_ISREG(status.st_mode) ||
-      status.st_uid != static_cast<uid_t>(raw::call(SYS_geteuid))) {
+      !S_ISREG(status.st_mode) || status.st_uid != static_cast<uid_t>(raw::call(SYS_geteuid))) {
     why = "is no file of this user's";
   } else if (static_cast<std::uint64_t>(status.st_size) > kMostFileBytes) {
     why = "is full until next month";
@@ -131,8 +130,7 @@ void write_line_of_run() noexcept {
                       ranks > 0 ? static_cast<std::uint64_t>(ranks) : 1, now},
                      line);
   const SiteFolder site = site_applied_log();
-  if (const char* const why =
-          site_folder(site.pattern, "applied", site.for_group, true, path)) {
+  if (const char* const why = site_folder(site.pattern, "applied", site.for_group, true, path)) {
     say_none(path, why);
     return;
   }

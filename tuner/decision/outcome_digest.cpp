@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "analyzer/summary/masked_name.h"
 #include "patterndb/decide/decision_sources.h"
 
 namespace iotune::tuner {
@@ -23,14 +24,10 @@ bool is_text(const char (&text)[N]) noexcept {
 template <std::size_t N>
 void copy_masked(char (&to)[N], const char* file) noexcept {
   const char* const slash = std::strrchr(file, '/');
-  const char* from = slash == nullptr ? file : slash + 1;
   std::size_t bytes = 0;
-  bool in_number = false;
-  for (; bytes + 1 < N && *from != '\0'; ++from) {
-    const bool digit = *from >= '0' && *from <= '9';
-    if (!(digit && in_number)) to[bytes++] = digit ? '#' : *from;
-    in_number = digit;
-  }
+  analyzer::each_masked_character(slash == nullptr ? file : slash + 1, [&](char c) noexcept {
+    if (bytes + 1 < N) to[bytes++] = c;
+  });
   std::memset(to + bytes, 0, N - bytes);
 }
 

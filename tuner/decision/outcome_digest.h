@@ -14,8 +14,8 @@ namespace iotune::tuner {
 struct DecidedKind {
   char name[64];  // the base name, each number in it as '#'
   char source[16];
-  std::int64_t row;     // of the database, -1: none
-  std::uint64_t files;  // that were decided so
+  std::int64_t row;      // of the database, -1: none
+  std::uint64_t files;   // that were decided so
   std::uint32_t latest;  // the greater, the later it was the answer for its name
 };
 
