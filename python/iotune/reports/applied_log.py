@@ -120,9 +120,7 @@ def read_applied_log(folder: Path, since: datetime.date | None = None) -> Applie
     return AppliedLog(runs, told)
 
 
-def _log_files(
-    folder: Path, since: datetime.date | None, faults: Counter[str]
-) -> Iterator[Path]:
+def _log_files(folder: Path, since: datetime.date | None, faults: Counter[str]) -> Iterator[Path]:
     def cannot(problem: OSError) -> None:
         faults[f"{problem.filename}: {problem.strerror}"] += 1
 

@@ -95,7 +95,8 @@ def own_files(place: Place) -> None:
 def alone(place: Place) -> None:
     """A program without MPI, under a bare preload and as one of `iotune run`'s."""
     site = Site(place, SIEVE)
-    for more in ({}, {"IOTUNE_RUN_OWNER": os.getpid(), "IOTUNE_RUN_ID": "owned"}):
+    owned: dict[str, Any] = {"IOTUNE_RUN_OWNER": os.getpid(), "IOTUNE_RUN_ID": "owned"}
+    for more in ({}, owned):
         quiet(place, place.run(place.bin / "series_files", 5, **site.env, **more))
         place.clear()
     first, second = site.lines()

@@ -241,4 +241,5 @@ def hints_in_etc(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"limits": limits, "share": share, "freeze": freeze, "freeze-trained": freeze_trained,
-          "traces": traces, "moved": moved, "in-etc": in_etc, "hints-in-etc": hints_in_etc})  # fmt: skip
+          "traces": traces, "moved": moved, "in-etc": in_etc,
+          "hints-in-etc": hints_in_etc})  # fmt: skip

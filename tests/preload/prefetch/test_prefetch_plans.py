@@ -218,7 +218,7 @@ def bounded(place: Place) -> None:
         age(path, 500)
     record(place, 1)
     left = [path for path in others if path.exists()]
-    assert 100 <= len(left) <= 128 and left == others[-len(left):], len(left)
+    assert 100 <= len(left) <= 128 and left == others[-len(left) :], len(left)
     assert len(plans_of(place)) == len(left) + 1
     assert not any(path.exists() for path in drafts)
     assert fresh.exists() and notes.exists()

@@ -21,7 +21,8 @@ NOVEMBER_27, NOVEMBER_28 = 1795780800, 1795867200  # 2026, 12:00 UTC
 
 def line(**more: Any) -> str:
     told = {"iotune": "0.1.0", "at": NOVEMBER_28, "user": 4711, "ranks": 64, "run": "slurm-17-0",
-            "node": "n1", "program": "vpic", "script": "", "kinds": [KIND], "left_out": 0}  # fmt: skip
+            "node": "n1", "program": "vpic", "script": "", "kinds": [KIND],
+            "left_out": 0}  # fmt: skip
     return json.dumps(told | more) + "\n"
 
 

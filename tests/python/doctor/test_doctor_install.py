@@ -105,15 +105,13 @@ def test_where_the_site_keeps_things(patient: Patient) -> None:
     conf.chmod(0o644)
     own = users / str(os.getuid())
     found = patient.ask(IOTUNE_SITE_CONFIG=conf)
-    for told in (f"traces in {own}/traces, which the group reads",
-                 f"the log of what was applied in {own}/applied, which the group reads"):  # fmt: skip
-        says(found, "site-limits", WORKS, told)
+    for told in (f"traces in {own}/traces", f"the log of what was applied in {own}/applied"):
+        says(found, "site-limits", WORKS, f"{told}, which the group reads")
     assert not own.exists(), "it is looked at, not made"
     own.symlink_to(patient.work)
     found = patient.ask(IOTUNE_SITE_CONFIG=conf)
-    for told in ("is a link or no folder: they go to the home",
-                 "is a link or no folder: runs are not in it"):  # fmt: skip
-        says(found, "site-limits", PARTLY, told)
+    for told in ("they go to the home", "runs are not in it"):
+        says(found, "site-limits", PARTLY, f"is a link or no folder: {told}")
 
 
 def test_variables_with_slips_of_the_pen() -> None:
