@@ -7,6 +7,7 @@
 #include "recorder/hooks/life_hooks.h"
 #include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/agreement.h"
+#include "tuner/decision/applied_log.h"
 #include "tuner/decision/database_library.h"
 #include "tuner/decision/file_plan.h"
 #include "tuner/decision/file_timer.h"
@@ -63,6 +64,10 @@ IOTUNE_START_CODE void fill_tables() noexcept {
   if (configuration().mode != Mode::kTune) return;
   prefetch::install_prefetch();
   life.after_mpi_init = after_init;
+  life.own_outcomes = own_outcomes;
+  life.room_for_outcomes = room_for_outcomes;
+  life.take_outcomes = take_outcomes;
+  life.process_ends = write_applied_log;
   recorder::g_file_open_hooks = {
       .before_create =
           [](const char* path, int flags) {

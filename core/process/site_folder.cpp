@@ -44,6 +44,20 @@ const char* words_of(long error) noexcept {
   }
 }
 
+// Of the folder that the site has made: where others may write in it, a folder with the sticky bit
+// alone keeps them from putting something else in the place of a user's. nullptr, or why not.
+const char* check_site(int folder) noexcept {
+  struct stat status {};
+  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+  if (raw::call(SYS_newfstatat, folder, raw::word(""), raw::word(&status), kEmptyPath) != 0) {
+    return "cannot be opened";
+  }
+  const bool is_open = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  return is_open && (status.st_mode & S_ISVTX) == 0
+             ? "lies in a folder that others may write, without a sticky bit"
+             : nullptr;
+}
+
 // A folder of the user's, by its descriptor; nullptr, or why it is not to be used.
 const char* check(int folder, bool group, bool make) noexcept {
   struct stat status {};
@@ -73,19 +87,19 @@ int enter(int at, const char* name, unsigned mode, bool make) noexcept {
 }  // namespace
 
 const char* fault_of_site_folder(const char* pattern, std::size_t bytes) noexcept {
-  if (bytes == 0 || pattern[0] != '/') return "traces is no path that begins with /";
+  if (bytes == 0 || pattern[0] != '/') return "is no path that begins with /";
   bool has_user = false;
   for (std::size_t i = 0; i < bytes; ++i) {
     if (pattern[i] == '%') {
-      if (i + 1 == bytes || pattern[i + 1] != 'u') return "traces: % stands only in %u";
+      if (i + 1 == bytes || pattern[i + 1] != 'u') return "has a % that is not the one of %u";
       has_user = true;
     }
     if (pattern[i] == '.' && pattern[i - 1] == '/' && i + 1 < bytes && pattern[i + 1] == '.' &&
         (i + 2 == bytes || pattern[i + 2] == '/')) {
-      return "traces may not have .. in its path";
+      return "may not have .. in its path";
     }
   }
-  return has_user ? nullptr : "traces has no %u for the user's number";
+  return has_user ? nullptr : "has no %u for the user's number";
 }
 
 void add_site_folder(ShortText<4096>& path, const char* pattern) noexcept {
@@ -112,7 +126,7 @@ const char* site_folder(const char* pattern, const char* name, bool group, bool 
   int at = static_cast<int>(raw::call(SYS_openat, raw::kAtFdcwd, raw::word(site.c_str()),
                                       O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
   if (at < 0) return words_of(at);
-  const char* why = nullptr;
+  const char* why = check_site(at);
   for (const char* next = path.c_str() + site_bytes; why == nullptr && *next != '\0';) {
     while (*next == '/') ++next;
     const std::size_t bytes = std::strcspn(next, "/");

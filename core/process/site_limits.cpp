@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMostBytes = 4096;
 constinit char g_database[sizeof(SiteLimits::database)] = "";
 constinit char g_traces[sizeof(SiteLimits::traces)] = "";
+constinit char g_applied_log[sizeof(SiteLimits::applied_log)] = "";
 constinit bool g_for_group = false;
 
 struct Piece {
@@ -46,6 +47,24 @@ bool read_percent(Piece value, unsigned& share) noexcept {
   return true;
 }
 
+// "name FAULT"; the text holds until the next one.
+const char* fault_of(Piece name, const char* fault) noexcept {
+  static constinit ShortText<96> text;
+  text.clear();
+  text.add(name.text, name.bytes) << ' ' << fault;
+  return text.c_str();
+}
+
+// nullptr, or what is wrong with it. Of several folders the first holds.
+template <std::size_t N>
+const char* read_folder(Piece name, Piece value, char (&to)[N]) noexcept {
+  const char* const fault = fault_of_site_folder(value.text, value.bytes);
+  if (fault != nullptr) return fault_of(name, fault);
+  if (value.bytes >= N) return fault_of(name, "has more than 511 bytes");
+  if (to[0] == '\0') std::memcpy(to, value.text, value.bytes);
+  return nullptr;
+}
+
 // nullptr, or what is wrong with it.
 const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
   if (name.is("mode")) {
@@ -70,12 +89,8 @@ const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
     if (limits.database[0] == '\0') std::memcpy(limits.database, value.text, value.bytes);
     return nullptr;
   }
-  if (name.is("traces")) {
-    if (const char* const fault = fault_of_site_folder(value.text, value.bytes)) return fault;
-    if (value.bytes >= sizeof limits.traces) return "traces has more than 511 bytes";
-    if (limits.traces[0] == '\0') std::memcpy(limits.traces, value.text, value.bytes);
-    return nullptr;
-  }
+  if (name.is("traces")) return read_folder(name, value, limits.traces);
+  if (name.is("applied_log")) return read_folder(name, value, limits.applied_log);
   if (name.is("readable_by")) {
     using Readers = SiteLimits::Readers;
     if (!value.is("group") && !value.is("owner")) return "readable_by is neither group nor owner";
@@ -83,7 +98,7 @@ const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
     if (said > limits.readers) limits.readers = said;
     return nullptr;
   }
-  return "there are only mode, freeze, share, database, traces and readable_by";
+  return "there are only mode, freeze, share, database, traces, applied_log and readable_by";
 }
 
 // A page that holds nothing is not touched: every process comes here.
@@ -161,6 +176,7 @@ SiteLimits read_site_limits(const char* own, void (*tell)(const char* text) noex
   }
   keep(g_database, limits.database);
   keep(g_traces, limits.traces);
+  keep(g_applied_log, limits.applied_log);
   g_for_group = limits.readers == SiteLimits::Readers::kGroup;
   return limits;
 }
@@ -169,8 +185,12 @@ const char* site_database() noexcept {
   return g_database;
 }
 
-SiteTraces site_traces() noexcept {
+SiteFolder site_traces() noexcept {
   return {g_traces, g_for_group};
+}
+
+SiteFolder site_applied_log() noexcept {
+  return {g_applied_log, g_for_group};
 }
 
 bool job_is_in_share(const char* job_id, unsigned share) noexcept {

@@ -18,7 +18,9 @@ struct SiteLimits {
   // Where each user's traces lie instead of in the home, with %u in it (site_folder.h); empty: in
   // the home.
   char traces[512] = "";
-  // Whether they may be read by their group: said, and nowhere refused.
+  // Where each user's log of what was applied lies, likewise; empty: there is none.
+  char applied_log[512] = "";
+  // Whether these may be read by their group: said, and nowhere refused.
   enum class Readers : std::uint8_t { kNotSaid, kGroup, kOwner } readers = Readers::kNotSaid;
 };
 
@@ -29,12 +31,14 @@ SiteLimits read_site_limits(const char* own, void (*tell)(const char* text) noex
 // What the last call of read_site_limits() found for `database`; empty: none.
 const char* site_database() noexcept;
 
-// And for `traces`; empty: in the home. `for_group`: its readers are the group too.
-struct SiteTraces {
+// And for `traces` and `applied_log`; an empty pattern: nothing. `for_group`: the readers of what
+// lies there are the group too.
+struct SiteFolder {
   const char* pattern;
   bool for_group;
 };
-SiteTraces site_traces() noexcept;
+SiteFolder site_traces() noexcept;
+SiteFolder site_applied_log() noexcept;
 
 // Whether the job of that id (run_identity.h) is one of the share, in percent. A larger share has
 // all jobs of a smaller one.

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstring>
 
+#include "core/os/directory_entries.h"
 #include "core/os/fnv1a.h"
+#include "core/os/oldest_entries.h"
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
@@ -13,12 +16,12 @@
 #include "core/process/process_events.h"
 #include "patterns/crc32c.h"
 #include "patterns/predict/recorded_plan.h"
+#include "prefetch/preload/kept_folder.h"
 
 namespace iotune::prefetch {
 namespace {
 
 using patterns::Extent;
-using Path = ShortText<4096>;
 
 // How many streams of this process were on a path, by its hash.
 struct Seen {
@@ -37,26 +40,41 @@ std::uint64_t hash_of(const char* text) noexcept {
   return hash == 0 ? 1 : hash;
 }
 
-// False where there is no home.
-bool folder(Path& path, bool make) noexcept {
-  const char* const home = g_host->state_home;
-  if (home == nullptr) return false;
-  path << home << "/iotune/prefetch";
-  for (const char* at = path.c_str() + 1; make && *at != '\0'; ++at) {
-    if (*at != '/') continue;
-    Path above;
-    above.add(path.c_str(), static_cast<std::size_t>(at - path.c_str()));
-    raw::mkdir(above.c_str(), 0700);
-  }
-  if (make) raw::mkdir(path.c_str(), 0700);
-  return !path.cut();
+// HASH-RANK-NUMBER.PREDICTOR
+using Name = ShortText<96>;
+
+Name name_of(const KeptKey& key, const char* predictor) noexcept {
+  Name name;
+  name.add_hex(key.path);
+  const int rank = g_host->world_rank();
+  name << '-' << (rank < 0 ? 0 : rank) << '-' << key.ordinal << '.' << predictor;
+  return name;
 }
 
-void add_name(Path& path, const KeptKey& key, const char* predictor) noexcept {
-  path << '/';
-  path.add_hex(key.path);
-  const int rank = g_host->world_rank();
-  path << '-' << (rank < 0 ? 0 : rank) << '-' << key.ordinal << '.' << predictor;
+// Closed where the scope ends.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) noexcept : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) raw::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+int open_file(int folder, const Name& name) noexcept {
+  return static_cast<int>(raw::call(SYS_openat, folder, raw::word(name.c_str()),
+                                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0));
+}
+
+bool is_own_file(int fd, struct stat& status) noexcept {
+  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+  return raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), kEmptyPath) == 0 &&
+         S_ISREG(status.st_mode) && status.st_uid == static_cast<uid_t>(raw::getuid());
 }
 
 void give_back(std::span<std::byte> memory) noexcept {
@@ -66,13 +84,8 @@ void give_back(std::span<std::byte> memory) noexcept {
 // A copy: a file that shrinks under its mapping would be a SIGBUS. Empty where it cannot be had.
 std::span<std::byte> content_of(int fd) noexcept {
   struct stat status {};
-  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
   constexpr off_t kMostBytes = off_t{64} << 20;
-  if (raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), kEmptyPath) != 0 ||
-      !S_ISREG(status.st_mode) || status.st_uid != static_cast<uid_t>(raw::getuid()) ||
-      status.st_size <= 0 || status.st_size > kMostBytes) {
-    return {};
-  }
+  if (!is_own_file(fd, status) || status.st_size <= 0 || status.st_size > kMostBytes) return {};
   const auto bytes = static_cast<std::size_t>(status.st_size);
   auto* const memory = static_cast<std::byte*>(private_memory(bytes));
   if (memory == nullptr) return {};
@@ -81,27 +94,53 @@ std::span<std::byte> content_of(int fd) noexcept {
   return {};
 }
 
-// The draft becomes the file of the key, or of the next number that is free.
-bool place(const Path& draft, const Path& folder_path, KeptKey& key, const char* predictor,
-           bool is_own) noexcept {
-  for (; key.ordinal < kMostKeptOfPath; ++key.ordinal) {
-    Path path = folder_path;
-    add_name(path, key, predictor);
-    if (!is_own && raw::call(SYS_linkat, raw::kAtFdcwd, raw::word(draft.c_str()), raw::kAtFdcwd,
-                             raw::word(path.c_str()), 0) == 0) {
-      raw::unlink(draft.c_str());
-      return true;
-    }
-    const std::span<const std::byte> there =
-        is_own ? std::span<const std::byte>() : read_kept(key, predictor);
-    const bool is_anothers = !there.empty();
-    release_kept(there);
-    if (is_anothers) continue;
-    return raw::rename(draft.c_str(), path.c_str()) == 0;
-  }
-  return false;
+bool rename_in(int folder, const char* draft, const Name& name) noexcept {
+  return raw::call(SYS_renameat2, folder, raw::word(draft), folder, raw::word(name.c_str()), 0) ==
+         0;
 }
 
+// False where the name is taken, or nothing can be done.
+bool take_free(int folder, const char* draft, const Name& name) noexcept {
+  const long linked =
+      raw::call(SYS_linkat, folder, raw::word(draft), folder, raw::word(name.c_str()), 0);
+  if (linked == 0) {
+    raw::call(SYS_unlinkat, folder, raw::word(draft), 0);
+    return true;
+  }
+  struct stat status {};
+  // Not every file system has links.
+  return linked != -EEXIST && !stat_of(folder, name.c_str(), status) &&
+         rename_in(folder, draft, name);
+}
+
+// Of the path's files the one that was changed first.
+std::uint32_t oldest_number(int folder, KeptKey key, const char* predictor) noexcept {
+  std::uint32_t oldest = 0;
+  std::int64_t oldest_ns = INT64_MAX;
+  for (key.ordinal = 0; key.ordinal < kMostKeptOfPath; ++key.ordinal) {
+    struct stat status {};
+    const Name name = name_of(key, predictor);
+    if (!stat_of(folder, name.c_str(), status) || changed_ns_of(status) >= oldest_ns) continue;
+    oldest = key.ordinal;
+    oldest_ns = changed_ns_of(status);
+  }
+  return oldest;
+}
+
+bool place(int folder, const char* draft, KeptKey& key, const char* predictor,
+           bool is_own) noexcept {
+  if (is_own) return rename_in(folder, draft, name_of(key, predictor));
+  const std::uint64_t taken = KeptOfPath(key.path, predictor).numbers();
+  for (std::uint32_t number = key.ordinal; number < kMostKeptOfPath; ++number) {
+    if ((taken >> number & 1) != 0) continue;
+    key.ordinal = number;
+    if (take_free(folder, draft, name_of(key, predictor))) return true;
+  }
+  key.ordinal = oldest_number(folder, key, predictor);
+  return rename_in(folder, draft, name_of(key, predictor));
+}
+
+// A thread of the parent may have held it.
 constinit AfterFork g_after_fork([]() noexcept { g_lock.unlock(); });
 
 }  // namespace
@@ -109,6 +148,7 @@ constinit AfterFork g_after_fork([]() noexcept { g_lock.unlock(); });
 void set_up_kept(const PrefetchHost& host) noexcept {
   g_host = &host;
   host.enlist(g_after_fork);
+  set_up_kept_folder(host);
 }
 
 KeptKey kept_key(int fd) noexcept {
@@ -134,22 +174,76 @@ KeptKey kept_key(int fd) noexcept {
 }
 
 std::span<const std::byte> read_kept(const KeptKey& key, const char* predictor) noexcept {
-  Path path;
-  if (key.path == 0 || !folder(path, false)) return {};
-  add_name(path, key, predictor);
-  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-  if (fd < 0) return {};
-  const std::span<std::byte> all = content_of(fd);
-  raw::close(fd);
+  if (key.path == 0) return {};
+  const Descriptor folder(open_kept_folder(false));
+  if (folder.number() < 0) return {};
+  const Name name = name_of(key, predictor);
+  const Descriptor file(open_file(folder.number(), name));
+  if (file.number() < 0) return {};
+  const std::span<std::byte> all = content_of(file.number());
+  if (all.empty()) return {};
   // The last four bytes are the crc of the others.
-  if (all.size() >= 4) {
+  if (all.size() > 4) {
     const std::span<const std::byte> kept = all.first(all.size() - 4);
     std::uint32_t crc = 0;
     std::memcpy(&crc, all.data() + kept.size(), 4);
-    if (!kept.empty() && patterns::crc32c(kept.data(), kept.size()) == crc) return kept;
+    if (patterns::crc32c(kept.data(), kept.size()) == crc) return kept;
   }
   give_back(all);
+  raw::call(SYS_unlinkat, folder.number(), raw::word(name.c_str()), 0);
   return {};
+}
+
+void touch_kept(const KeptKey& key, const char* predictor) noexcept {
+  if (key.path == 0) return;
+  const Descriptor folder(open_kept_folder(false));
+  if (folder.number() < 0) return;
+  const Name name = name_of(key, predictor);
+  raw::call(SYS_utimensat, folder.number(), raw::word(name.c_str()), 0, AT_SYMLINK_NOFOLLOW);
+}
+
+KeptOfPath::KeptOfPath(std::uint64_t path, const char* predictor) noexcept
+    : path_(path), predictor_(predictor), folder_(path == 0 ? -1 : open_kept_folder(false)) {}
+
+KeptOfPath::~KeptOfPath() {
+  if (folder_ >= 0) raw::close(folder_);
+}
+
+// By the folder's entries: on a network file system it would take long to ask for each.
+std::uint64_t KeptOfPath::numbers() noexcept {
+  static_assert(kMostKeptOfPath == 64, "a bit each");
+  constexpr std::size_t kRoom = 16384;
+  using Room = char[kRoom];
+  void* const memory = folder_ < 0 ? nullptr : private_memory(kRoom);
+  if (memory == nullptr) return 0;
+  const Name first = name_of({path_, 0}, predictor_);
+  // HASH-RANK-
+  const std::size_t common = first.size() - std::strlen(predictor_) - 2;
+  std::uint64_t found = 0;
+  for_each_entry(folder_, *static_cast<Room*>(memory), [&](const char* name) noexcept {
+    if (std::strncmp(name, first.c_str(), common) != 0) return true;
+    const char* at = name + common;
+    std::uint32_t number = 0;
+    for (; *at >= '0' && *at <= '9' && number < kMostKeptOfPath; ++at) {
+      number = number * 10 + static_cast<std::uint32_t>(*at - '0');
+    }
+    const bool is_name = at != name + common && number < kMostKeptOfPath && *at == '.' &&
+                         std::strcmp(at + 1, predictor_) == 0;
+    if (is_name) found |= std::uint64_t{1} << number;
+    return true;
+  });
+  unmap(memory, kRoom);
+  return found;
+}
+
+std::span<const std::byte> KeptOfPath::begin_of(std::uint32_t number,
+                                                std::span<std::byte> room) noexcept {
+  if (folder_ < 0) return {};
+  const Descriptor file(open_file(folder_, name_of({path_, number}, predictor_)));
+  struct stat status {};
+  if (file.number() < 0 || !is_own_file(file.number(), status)) return {};
+  const long bytes = raw::read(file.number(), room.data(), room.size());
+  return room.first(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
 }
 
 void release_kept(std::span<const std::byte> kept) noexcept {
@@ -158,29 +252,41 @@ void release_kept(std::span<const std::byte> kept) noexcept {
 
 bool write_kept(KeptKey& key, const char* predictor, std::span<const std::byte> bytes,
                 bool is_own) noexcept {
-  Path path;
-  if (key.path == 0 || bytes.empty() || !folder(path, true)) return false;
-  Path draft = path;
-  add_name(draft, key, predictor);
-  draft << '.' << raw::getpid();
-  const int fd =
-      raw::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return false;
-  const std::uint32_t crc = patterns::crc32c(bytes.data(), bytes.size());
-  bool written = within_size_limit(bytes.size() + 4) &&
-                 raw::write(fd, bytes.data(), bytes.size()) == static_cast<long>(bytes.size()) &&
-                 raw::write(fd, &crc, 4) == 4;
-  raw::close(fd);
-  written = written && place(draft, path, key, predictor, is_own);
-  if (!written) raw::unlink(draft.c_str());
+  if (key.path == 0 || bytes.empty() || !within_size_limit(bytes.size() + 4)) return false;
+  const Descriptor folder(open_kept_folder(true));
+  if (folder.number() < 0) return false;
+  // Drawn: another node's process may have this one's number. What a death leaves has no name that
+  // anybody would take again; bound_kept_folder() removes it.
+  std::uint64_t drawn = 0;
+  if (raw::call(SYS_getrandom, raw::word(&drawn), sizeof drawn, 0) < 0) return false;
+  Name draft;
+  draft << kDraftBegin;
+  draft.add_hex(drawn);
+  bool written = false;
+  {
+    const Descriptor file(
+        static_cast<int>(raw::call(SYS_openat, folder.number(), raw::word(draft.c_str()),
+                                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)));
+    if (file.number() < 0) return false;
+    const std::uint32_t crc = patterns::crc32c(bytes.data(), bytes.size());
+    written =
+        raw::write(file.number(), bytes.data(), bytes.size()) == static_cast<long>(bytes.size()) &&
+        raw::write(file.number(), &crc, 4) == 4;
+  }
+  written = written && place(folder.number(), draft.c_str(), key, predictor, is_own);
+  if (!written) {
+    raw::call(SYS_unlinkat, folder.number(), raw::word(draft.c_str()), 0);
+  } else {
+    bound_kept_folder(folder.number());
+  }
   return written;
 }
 
 void leave_kept_by_jump() noexcept {
   release_by_jump(g_lock);
+  leave_kept_folder_by_jump();
 }
 
-// A thread of the parent may have held it.
 PlanRecorder* PlanRecorder::make() noexcept {
   return static_cast<PlanRecorder*>(private_memory(sizeof(PlanRecorder)));
 }

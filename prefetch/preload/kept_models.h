@@ -31,13 +31,36 @@ void set_up_kept(const PrefetchHost& host) noexcept;
 // Of so many streams of a path, and of the process, something is kept; of others nothing.
 KeptKey kept_key(int fd) noexcept;
 
-// What an earlier run left, in memory until release_kept; empty where there is nothing.
+// What an earlier run left, in memory until release_kept; empty where there is nothing. A file that
+// is damaged goes.
 std::span<const std::byte> read_kept(const KeptKey& key, const char* predictor) noexcept;
 void release_kept(std::span<const std::byte> kept) noexcept;
 
-// Replaces what this key's stream has written, or what is damaged, as a whole. What another stream
-// has left stays: then the key's number becomes the next that is free. False on any failure, and
-// where none is.
+// It was of use: of the folder's files the others are older now.
+void touch_kept(const KeptKey& key, const char* predictor) noexcept;
+
+// The files of a path, one by one. It has the folder open.
+class KeptOfPath {
+ public:
+  KeptOfPath(std::uint64_t path, const char* predictor) noexcept;
+  ~KeptOfPath();
+  KeptOfPath(const KeptOfPath&) = delete;
+  KeptOfPath& operator=(const KeptOfPath&) = delete;
+
+  // A bit for each number that has a file.
+  std::uint64_t numbers() noexcept;
+  // As many of a file's first bytes as fit. They are not checked against its crc.
+  std::span<const std::byte> begin_of(std::uint32_t number, std::span<std::byte> room) noexcept;
+
+ private:
+  std::uint64_t path_;
+  const char* predictor_;
+  int folder_;
+};
+
+// Replaces what this key's stream has written, as a whole. What another stream has left stays: then
+// the key's number becomes the next that is free, or where none is, that of the path's oldest file,
+// which goes. False on any failure.
 bool write_kept(KeptKey& key, const char* predictor, std::span<const std::byte> bytes,
                 bool is_own) noexcept;
 

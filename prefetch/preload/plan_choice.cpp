@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/os/private_memory.h"
+#include "patterns/predict/recorded_plan.h"
 #include "prefetch/preload/stream_slots.h"
 
 namespace iotune::prefetch {
@@ -11,13 +12,11 @@ namespace {
 using patterns::Extent;
 using patterns::Prediction;
 
-// Plans are read from files, in a read of the program's: not often, not many bytes, and not for a
-// file of which there are thousands (a chunk, a sample), each with a read or two.
+// Plans are read from files, in a read of the program's: not often, and not for a file of which
+// there are thousands (a chunk, a sample), each with a read or two.
 constexpr std::size_t kReadsBefore = 6;
 constexpr unsigned kMostTries = 4;
-// Numbers without a file, beyond which there is none: streams of few reads have none.
-constexpr unsigned kMostGaps = 4;
-constexpr std::size_t kMostBytesATry = std::size_t{2} << 20;
+static_assert(KeptState::kFirst <= patterns::kPlanPiece, "a plan's first piece tells");
 // A plan that foretold half of so many reads is the right one, and is not recorded again.
 constexpr std::uint32_t kTrialReads = 64;
 // Reads that the past has and the present has not, where it begins anew: metadata is kept.
@@ -58,32 +57,35 @@ void take(StreamSlot& slot, KeptState& state, std::span<const std::byte> plan,
   state.is_own_past = is_own_past;
 }
 
-// The plan of this path that has most of the first reads, if it has more than the present one.
+// The plan of this path that has most of the first reads, if it has more than the present one. They
+// are compared by their first pieces, of which each has as many accesses as are known of the
+// stream.
 void choose_among_kept(StreamSlot& slot, KeptState& state) noexcept {
   const std::span<const Extent> reads(state.first, state.firsts);
-  const std::size_t bytes = recorded().bytes({});
-  auto* const memory = static_cast<std::byte*>(private_memory(bytes));
+  const std::size_t trial_bytes = recorded().bytes({});
+  const std::size_t begin_bytes = patterns::plan_bytes_limit(patterns::kPlanPiece);
+  auto* const memory = static_cast<std::byte*>(private_memory(trial_bytes + begin_bytes));
   if (memory == nullptr) return;
-  const std::span<std::byte> trial(memory, bytes);
+  const std::span<std::byte> trial(memory, trial_bytes);
   unsigned best = state.kept.empty() ? 0 : follow(trial, state.kept, reads);
-  std::size_t looked_at = 0;
-  unsigned gaps = 0;
-  for (std::uint32_t number = 0; number < kMostKeptOfPath && looked_at < kMostBytesATry; ++number) {
-    const std::span<const std::byte> plan = read_kept({state.key.path, number}, "recorded");
-    looked_at += plan.size();
-    if (plan.empty()) {
-      if (++gaps > kMostGaps) break;
-      continue;
-    }
-    const unsigned planned = follow(trial, plan, reads);
-    if (planned > best) {
-      best = planned;
-      take(slot, state, plan, reads, false);
-    } else {
-      release_kept(plan);
-    }
+  std::uint32_t found = kMostKeptOfPath;
+  KeptOfPath plans(state.key.path, "recorded");
+  const std::uint64_t numbers = plans.numbers();
+  for (std::uint32_t number = 0; number < kMostKeptOfPath; ++number) {
+    if ((numbers >> number & 1) == 0) continue;
+    const std::span<const std::byte> begin =
+        plans.begin_of(number, {memory + trial_bytes, begin_bytes});
+    const unsigned planned = begin.empty() ? 0 : follow(trial, begin, reads);
+    if (planned <= best) continue;
+    best = planned;
+    found = number;
   }
-  unmap(memory, bytes);
+  unmap(memory, trial_bytes + begin_bytes);
+  if (found == kMostKeptOfPath) return;
+  const std::span<const std::byte> plan = read_kept({state.key.path, found}, "recorded");
+  if (plan.empty()) return;  // it is gone, or was damaged
+  take(slot, state, plan, reads, false);
+  state.kept_number = found;
 }
 
 // Where among the stream's first reads an access is: from `from` on, `count` of them are looked at.
@@ -126,6 +128,9 @@ void choose_plan(StreamSlot& slot, const Extent& access, bool planned) noexcept 
   if (state.key.path == 0) return;
   ++state.reads;
   if (planned) ++state.planned;
+  // The stream tells its predictor nothing of reads that come out of memory. A plan goes on with
+  // them: else it would foretell nothing behind them, and be recorded once more by each run.
+  if (slot.stream().is_in_memory()) recorded().observe(slot.predictor(), access);
   const bool is_first = state.firsts < KeptState::kFirst;
   if (is_first) state.first[state.firsts++] = access;
   if (state.reads == kTrialReads && state.plan != nullptr && 2 * state.planned >= state.reads) {

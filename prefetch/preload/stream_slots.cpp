@@ -90,6 +90,7 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   if (state != nullptr) {
     *state = {};
     state->key = kept_key(fd);
+    state->kept_number = state->key.ordinal;
     state->kept = how.earlier = read_kept(state->key, g_options.name);
     // Where the stream turns out to be a known one the recorder is given back.
     if (g_options.kind->name == "recorded" && state->key.path != 0) {
@@ -121,6 +122,7 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
 void keep_model(StreamSlot& slot) noexcept {
   KeptState* const state = kept_state(slot);
   if (state == nullptr || slot.unfit || slot.stream().counts().reads < kLeastReadsKept) return;
+  if (is_foretold(*state)) touch_kept({state->key.path, state->kept_number}, g_options.name);
   if (state->plan != nullptr && is_foretold(*state)) return;
   if (state->plan != nullptr) {
     state->is_written =

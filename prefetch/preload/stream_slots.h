@@ -23,9 +23,10 @@ struct KeptState {
 
   KeptKey key;
   std::span<const std::byte>
-      kept;            // by an earlier run or another process, or the stream's own past
-  PlanRecorder* plan;  // nullptr: none is recorded
-  bool is_written;     // `key` is the number of this stream's own file
+      kept;                   // by an earlier run or another process, or the stream's own past
+  std::uint32_t kept_number;  // of the file that `kept` is of
+  PlanRecorder* plan;         // nullptr: none is recorded
+  bool is_written;            // `key` is the number of this stream's own file
   // Of "recorded", see plan_choice.h.
   bool is_own_past;
   std::uint8_t firsts, tries;

@@ -62,6 +62,9 @@ class Stream {
   // it need not be told of.
   bool is_idle() const noexcept { return worth_ == 0 && requested_.held() == 0; }
 
+  // Whether reads come out of memory: the predictor is told of none then.
+  bool is_in_memory() const noexcept { return worth_ == 0; }
+
   // What was requested and not read is in vain from here on.
   void end() noexcept { requested_.clear(); }
 

@@ -55,6 +55,9 @@ pybind11::dict site_limits() {
   found["frozen"] = limits.frozen;
   found["share"] = limits.share;
   found["database"] = limits.database;
+  found["traces"] = limits.traces;
+  found["applied_log"] = limits.applied_log;
+  found["for_group"] = limits.readers == SiteLimits::Readers::kGroup;
   found["faults"] = faults;
   return found;
 }
@@ -77,20 +80,18 @@ bool locks_hold_between_nodes(const std::string& file, const std::string& file_s
   return iotune::tuner::locks_hold_between_nodes(file.c_str(), file_system.c_str());
 }
 
-struct FoundFolder {
-  std::string path, fault;
-  bool for_group = false;
-};
-
-// None where the site has no folder for traces.
-std::optional<FoundFolder> site_traces_folder(const std::string& name, bool make) {
+// The folder `name` of this user's; None where the site's file has no such entry.
+pybind11::object folder_of_site(iotune::SiteFolder (*entry)() noexcept, const std::string& name,
+                                bool make) {
   using namespace iotune;
   read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr);
-  const SiteTraces site = site_traces();
-  if (*site.pattern == '\0') return std::nullopt;
+  const SiteFolder site = entry();
+  if (*site.pattern == '\0') return pybind11::none();
   ShortText<4096> path;
   const char* const fault = site_folder(site.pattern, name.c_str(), site.for_group, make, path);
-  return FoundFolder{path.c_str(), fault == nullptr ? "" : fault, site.for_group};
+  return pybind11::make_tuple(
+      pybind11::reinterpret_steal<pybind11::object>(PyUnicode_DecodeFSDefault(path.c_str())),
+      fault == nullptr ? "" : fault, site.for_group);
 }
 
 }  // namespace
@@ -103,19 +104,19 @@ void bind_limits(pybind11::module_& module) {
   namespace py = pybind11;
   module.def(
       "site_traces_folder",
-      [](const std::string& name, bool make) -> py::object {
-        const std::optional<FoundFolder> found = site_traces_folder(name, make);
-        if (!found) return py::none();
-        return py::make_tuple(
-            py::reinterpret_steal<py::object>(PyUnicode_DecodeFSDefault(found->path.c_str())),
-            found->fault, found->for_group);
+      [](const std::string& name, bool make) {
+        return folder_of_site(iotune::site_traces, name, make);
       },
       py::arg("name"), py::arg("make"),
       "(path, why it cannot be used, whether the group reads) of that folder of this user's below "
       "what /etc/iotune.conf names for traces; None where it names nothing.");
+  module.def(
+      "site_applied_folder",
+      [] { return folder_of_site(iotune::site_applied_log, "applied", false); },
+      "The same of this user's log of what was applied, which is never made.");
   module.def("site_switches_off", &site_switches_off, "Whether it switches everything off.");
   module.def("site_limits", &site_limits,
-             "mode, frozen, share and database of these two, and their faults in words.");
+             "What these two say, entry by entry, and their faults in words.");
   module.def("identify_mpi", &identify_mpi, "library_version"_a, "soname"_a,
              "has_open_mpi_objects"_a, "version (empty: unknown) and abi of an MPI's library.");
   module.def("locks_hold_between_nodes", &locks_hold_between_nodes, "file"_a, "file_system"_a,

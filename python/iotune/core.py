@@ -78,6 +78,7 @@ def site_switches_off() -> bool:
 def site_limits() -> dict[str, Any]:
     """What these two files allow: `mode`, `frozen`, `share` (percent of the jobs), `database`.
 
+    Folders, with %u for the user's number: `traces`, `applied_log`; `for_group`: who reads them.
     `faults`: why one of them is not understood, in the words of a run's line on stderr.
     """
     return dict(native_part().site_limits())
@@ -107,6 +108,12 @@ def site_traces_folder(name: str, make: bool = False) -> tuple[Path, str, bool] 
     it. None where the site names nothing. The preload's own function.
     """
     found = native_part().site_traces_folder(name, make)
+    return None if found is None else (Path(found[0]), str(found[1]), bool(found[2]))
+
+
+def site_applied_folder() -> tuple[Path, str, bool] | None:
+    """The same of this user's log of what was applied; nothing is made."""
+    found = native_part().site_applied_folder()
     return None if found is None else (Path(found[0]), str(found[1]), bool(found[2]))
 
 

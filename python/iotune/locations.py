@@ -96,6 +96,12 @@ def kept_runs_dir() -> Path:
     return _run_folder("learn")
 
 
+def waiting_runs_dirs() -> list[Path]:
+    """Where such runs may wait: there, and in the home, from before the site named a folder."""
+    folders = dict.fromkeys((kept_runs_dir(), state_dir() / "learn"))
+    return [folder for folder in folders if folder.is_dir()]
+
+
 def buffer_root() -> Path:
     """Node-local directory below which each run has a directory of process buffers."""
     value = os.environ.get("IOTUNE_BUFFER_DIR", "")

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "core/process/configuration.h"
 #include "core/process/narrowing.h"
@@ -12,6 +13,7 @@
 #include "recorder/gather/merge_tree.h"
 #include "recorder/gather/trace_block_choice.h"
 #include "recorder/gather/trace_file.h"
+#include "recorder/hooks/life_hooks.h"
 #include "recorder/ring/process_buffer.h"
 
 namespace iotune::recorder {
@@ -138,6 +140,9 @@ constexpr std::uint64_t kHasDropped = std::uint64_t{1} << 63;
 // Likewise: it may neither write nor take memory (narrowing.h). Then the buffers of all ranks are
 // kept, to be joined into one trace later.
 constexpr std::uint64_t kIsNarrowed = std::uint64_t{1} << 62;
+// Likewise: it has something for the site's log of what was applied (life_hooks.h).
+constexpr std::uint64_t kHasOutcomes = std::uint64_t{1} << 61;
+constexpr std::uint64_t kFlags = kHasDropped | kIsNarrowed | kHasOutcomes;
 
 // Only rank 0 reports it; not where it lost calls itself, which it has reported before.
 void tell_of_dropping_ranks(int ranks, int size) noexcept {
@@ -151,13 +156,56 @@ void tell_of_dropping_ranks(int ranks, int size) noexcept {
 
 enum class Gathering : std::uint64_t { kNot, kWhole, kMerged };
 
+// Above rank 0's answer: ranks below this number send what they have for the log.
+constexpr int kTellingShift = 32;
+constexpr int kOutcomesTag = 8;
+// Where each rank opens files of its own they are alike: so many are asked.
+constexpr int kMostTelling = 64;
+
+// By rank 0: below which number at most kMostTelling ranks have something for the log; 0 where it
+// keeps none.
+std::uint64_t end_of_telling(const std::uint64_t* sizes, int ranks) noexcept {
+  if (g_life_hooks.room_for_outcomes().empty()) return 0;
+  int telling = 0, end = 1;
+  for (int rank = 1; rank < ranks && telling < kMostTelling; ++rank) {
+    if ((sizes[rank] & kHasOutcomes) == 0) continue;
+    ++telling;
+    end = rank + 1;
+  }
+  return telling == 0 ? 0 : static_cast<std::uint64_t>(end);
+}
+
+// Who has something knows it, and so does rank 0 of each: nobody waits for a message that does not
+// come.
+void exchange_outcomes(const World& world, std::span<const std::byte> own,
+                       const std::uint64_t* sizes, int end) noexcept {
+  if (world.rank != 0) {
+    if (own.empty() || world.rank >= end) return;
+    world.mpi.MPI_Send(own.data(), static_cast<int>(own.size()), world.mpi.constants.byte, 0,
+                       kOutcomesTag, world.comm);
+    return;
+  }
+  const std::span<std::byte> room = g_life_hooks.room_for_outcomes();
+  for (int rank = 1; rank < end; ++rank) {
+    if ((sizes[rank] & kHasOutcomes) == 0) continue;
+    StatusSpace status{};
+    if (world.mpi.MPI_Recv(room.data(), static_cast<int>(room.size()), world.mpi.constants.byte,
+                           rank, kOutcomesTag, world.comm, &status) == 0) {
+      g_life_hooks.take_outcomes();
+    }
+  }
+}
+
 // Rank 0 decides by the bytes of all ranks. `sizes`: on rank 0 a number for each rank, else
 // nullptr.
 Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) noexcept {
   std::uint64_t answer = world.rank == 0 && sizes != nullptr ? 1 : 0;
   world.broadcast(answer);
   if (answer == 0) return Gathering::kNot;
-  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) | (is_narrowed() ? kIsNarrowed : 0),
+  std::span<const std::byte> outcomes;
+  if (world.rank != 0) outcomes = g_life_hooks.own_outcomes();
+  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) | (is_narrowed() ? kIsNarrowed : 0) |
+                   (outcomes.empty() ? 0 : kHasOutcomes),
                sizes);
   if (world.rank == 0 && sizes != nullptr) {
     std::uint64_t sum = 0;
@@ -166,8 +214,7 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
     for (int i = 0; i < world.size; ++i) {
       if ((sizes[i] & kHasDropped) != 0) ++dropping;
       narrowed = narrowed || (sizes[i] & kIsNarrowed) != 0;
-      sizes[i] &= ~(kHasDropped | kIsNarrowed);
-      sum += sizes[i];
+      sum += sizes[i] & ~kFlags;
     }
     if (dropping > 0 && dropped_calls() == 0) tell_of_dropping_ranks(dropping, world.size);
     // Merged blocks have no times of single calls, so nothing is merged where the user asks for
@@ -177,9 +224,12 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
     answer = static_cast<std::uint64_t>(sum == 0 || narrowed ? Gathering::kNot
                                         : merge              ? Gathering::kMerged
                                                              : Gathering::kWhole);
+    if (!narrowed && sum != 0) answer |= end_of_telling(sizes, world.size) << kTellingShift;
   }
   world.broadcast(answer);
-  return static_cast<Gathering>(answer);
+  exchange_outcomes(world, outcomes, sizes, static_cast<int>(answer >> kTellingShift));
+  for (int i = 0; world.rank == 0 && i < world.size; ++i) sizes[i] &= ~kFlags;
+  return static_cast<Gathering>(answer & UINT32_MAX);
 }
 
 // Returns the path of the trace on rank 0, if it was written; else nullptr.

@@ -11,6 +11,7 @@
 #include "core/os/raw_syscall.h"
 #include "core/os/size_limit.h"
 #include "core/os/ticks.h"
+#include "core/os/utc_date.h"
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
 #include "core/process/site_folder.h"
@@ -27,21 +28,13 @@ void two_digits(ShortText<4096>& to, std::uint64_t value) noexcept {
   to << value;
 }
 
-// YYYYmmdd-HHMMSS in UTC. gmtime_r would read the time zone files; the days are counted from
-// 1 March 0000, so that the leap day is a year's last.
+// YYYYmmdd-HHMMSS in UTC.
 void add_time_stamp(ShortText<4096>& to) noexcept {
   const std::uint64_t seconds = clock_ns(CLOCK_REALTIME) / 1'000'000'000u;
-  const std::uint64_t days = seconds / 86400 + 719468;
-  const std::uint64_t era = days / 146097, day_of_era = days % 146097;
-  const std::uint64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const std::uint64_t day_of_year =
-      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::uint64_t shifted_month = (5 * day_of_year + 2) / 153;
-  const std::uint64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
-  to << year_of_era + era * 400 + (month <= 2 ? 1 : 0);
-  two_digits(to, month);
-  two_digits(to, day_of_year - (153 * shifted_month + 2) / 5 + 1);
+  const UtcDate date = utc_date(seconds);
+  to << date.year;
+  two_digits(to, date.month);
+  two_digits(to, date.day);
   to << '-';
   two_digits(to, seconds / 3600 % 24);
   two_digits(to, seconds / 60 % 60);
@@ -142,7 +135,7 @@ namespace {
 
 // The site's folder for this user's; false where it has none that can be used.
 bool site_directory(const char* name, ShortText<4096>& path) noexcept {
-  const SiteTraces site = site_traces();
+  const SiteFolder site = site_traces();
   if (*site.pattern == '\0') return false;
   const char* const why = site_folder(site.pattern, name, site.for_group, true, path);
   if (why == nullptr) return true;
@@ -159,7 +152,7 @@ bool site_directory(const char* name, ShortText<4096>& path) noexcept {
 
 // Of a trace at `path`: what lies in the site's folder may be read by the group where it says so.
 bool is_for_group(const char* path) noexcept {
-  const SiteTraces site = site_traces();
+  const SiteFolder site = site_traces();
   if (!site.for_group || *site.pattern == '\0') return false;
   ShortText<4096> folder;
   add_site_folder(folder, site.pattern);
@@ -168,6 +161,13 @@ bool is_for_group(const char* path) noexcept {
 }
 
 }  // namespace
+
+bool home_state_path(const char* name, ShortText<4096>& path) noexcept {
+  path.clear();
+  if (configuration().state_home == nullptr) return false;
+  path << configuration().state_home << "/iotune/" << name;
+  return !path.cut();
+}
 
 bool state_directory(const char* name, ShortText<4096>& path) noexcept {
   if (site_directory(name, path)) return true;

@@ -15,6 +15,8 @@ bool trace_directory(ShortText<4096>& path) noexcept;
 // that can be used, in the user's state directory of iotune; made where it is missing. False where
 // there is no such directory. One at a time.
 bool state_directory(const char* name, ShortText<4096>& path) noexcept;
+// The same in the state directory, whatever the site says; nothing is made.
+bool home_state_path(const char* name, ShortText<4096>& path) noexcept;
 
 // Where this run's trace goes: IOTUNE_TRACE, or a new name in the default directory, which is
 // made. False where there is no place.

@@ -39,7 +39,7 @@ bool database_is_loaded() noexcept;
 // As iotune_run_end (patterndb/decide/decision.h).
 struct RunEnd {
   const char* folder;
-  const char* trace;
+  const char* trace;  // nullptr: nothing is learnt from this run
   const char* name;
   bool held;
   std::uint64_t until_ns;

@@ -6,6 +6,7 @@
 #include "recorder/ring/file_sample.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
+#include "tuner/decision/applied_log.h"
 
 namespace iotune::tuner {
 
@@ -29,10 +30,7 @@ void note_refused(const char* file, const Decision& decision) noexcept {
   }
 }
 
-}  // namespace
-
-void note_decision(const char* file, const Decision& decision) noexcept {
-  if (!recorder::buffer_exists()) return;
+void record_decision(const char* file, const Decision& decision) noexcept {
   RecordWriter record(CallNumber::kiotune_decision, ticks_now());
   record.number(decision.row);
   record.number(decision.distance_milli);
@@ -42,12 +40,19 @@ void note_decision(const char* file, const Decision& decision) noexcept {
   record.text(pattern_of(decision));
   record.text(message_of(decision));
   record.commit();
+}
+
+}  // namespace
+
+void note_decision(const char* file, const Decision& decision) noexcept {
+  count_decision(file, decision);
+  if (recorder::buffer_exists()) record_decision(file, decision);
   note_refused(file, decision);
 }
 
 void note_decision_of_hdf5(const char* file, std::int64_t handle,
                            const Decision& decision) noexcept {
-  if (!recorder::buffer_exists()) return;
+  if (!recorder::buffer_exists()) return note_decision(file, decision);
   const std::int64_t digest = recorder::decision_digest(
       decision.row, decision.distance_milli, decision.state,
       patterndb::source_name(decision.source), pattern_of(decision), message_of(decision));
@@ -59,11 +64,13 @@ void note_decision_of_hdf5(const char* file, std::int64_t handle,
   record.number(handle);
   record.number(digest);
   record.commit();
+  count_decision(file, decision);
   note_refused(file, decision);
 }
 
 void note_setting(const char* file, const char* parameter, const char* wanted, const char* got,
                   Verdict verdict, const Why& why) noexcept {
+  count_outcome(file, parameter, wanted, verdict, why);
   if (!recorder::buffer_exists()) return;
   ReasonText reason;
   write_reason(why, reason);

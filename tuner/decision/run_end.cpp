@@ -15,6 +15,7 @@
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
 #include "core/process/narrowing.h"
+#include "core/process/site_limits.h"
 #include "core/run/run_identity.h"
 #include "recorder/gather/gather_trace.h"
 #include "recorder/gather/trace_file.h"
@@ -123,6 +124,28 @@ void keep_run(const char* trace, const char* folder_path, bool held,
   raw::close(folder);
 }
 
+// Whether runs wait in a folder. It is only looked at.
+bool has_kept_runs(const char* path) noexcept {
+  const int folder = open_directory(raw::kAtFdcwd, path);
+  if (folder < 0) return false;
+  const bool none = for_each_entry(
+      folder, g_entries, [](const char* name) noexcept { return !ends_with(name, ".trace"); });
+  raw::close(folder);
+  return !none;
+}
+
+// Runs wait in the home that were kept there before the site named another folder.
+void learn_from_home(const char* folder, bool held, std::uint64_t until_ns) noexcept {
+  static constinit ShortText<4096> home;
+  if (*site_traces().pattern == '\0' || !recorder::home_state_path("learn", home) ||
+      std::strcmp(home.c_str(), folder) == 0 || clock_ns(CLOCK_MONOTONIC) >= until_ns) {
+    return;
+  }
+  if (has_kept_runs(home.c_str())) {
+    learn_from_runs({home.c_str(), nullptr, nullptr, held, until_ns});
+  }
+}
+
 }  // namespace
 
 void learn_at_run_end(const char* trace) noexcept {
@@ -140,9 +163,11 @@ void learn_at_run_end(const char* trace) noexcept {
   }
   if (budget < kLeastToLoadNs && !database_is_loaded()) return;
   // Learnt from where it lies, it would count what other processes did twice.
-  if (name.size() == 0 && recorder::trace_has_others()) return;
-  learn_from_runs(
-      {folder.c_str(), trace, name.size() == 0 ? nullptr : name.c_str(), held, began_ns + budget});
+  if (name.size() != 0 || !recorder::trace_has_others()) {
+    learn_from_runs({folder.c_str(), trace, name.size() == 0 ? nullptr : name.c_str(), held,
+                     began_ns + budget});
+  }
+  learn_from_home(folder.c_str(), held, began_ns + budget);
 }
 
 }  // namespace iotune::tuner

@@ -25,7 +25,7 @@ from iotune.cli.output import (
 from iotune.cli.pattern_argument import LARGEST, PatternArgument, pattern_id
 from iotune.database.tunings import PATTERN_FIELDS, pattern_json, tuning_json
 from iotune.errors import Error, shown
-from iotune.locations import kept_runs_dir
+from iotune.locations import waiting_runs_dirs
 from iotune.models.settings.candidates import parse_candidate
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -51,9 +51,9 @@ def opened(db: Optional[Path], reads: bool = False, own: bool = False) -> core.D
     is_missing = _is_missing(path)
     read_only = reads and (db is not None if is_missing else not os.access(path, os.W_OK))
     learns = not read_only and not core.site_is_frozen()
-    if learns and kept_runs_dir().is_dir():
+    for folder in waiting_runs_dirs() if learns else []:
         try:
-            core.learn_from_kept_runs(kept_runs_dir(), path if db is None else db.absolute())
+            core.learn_from_kept_runs(folder, path if db is None else db.absolute())
         except Error as problem:
             say(f"runs wait to be learnt from: {problem}")
     database = core.Database(None if db is None else str(db.absolute()), read_only)

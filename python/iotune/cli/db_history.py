@@ -1,8 +1,12 @@
-"""What became of answers, and what they brought."""
+"""What became of answers, what they brought, and what a site's runs got of them."""
 
+import datetime
 import time
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
 
 from iotune.cli.db import (
     DatabaseOption,
@@ -18,9 +22,16 @@ from iotune.cli.output import (
     next_command,
     paragraph,
     print_json,
+    say,
     table,
 )
 from iotune.cli.pattern_argument import PatternArgument, pattern_id
+from iotune.reports.applied_log import (
+    OUTCOMES,
+    AppliedRun,
+    folder_of_site,
+    read_applied_log,
+)
 
 
 @app.command()
@@ -108,3 +119,81 @@ def ledger(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
                 indent=2,
             )  # fmt: skip
     next_command("iotune", "db", "list")
+
+
+@app.command()
+@errors_in_one_line
+def applied(
+    directory: Annotated[
+        Optional[Path],
+        typer.Argument(metavar="[DIR]", help="Of all users' logs; else the site's."),
+    ] = None,
+    user: Annotated[Optional[str], typer.Option(help="Runs of one user: a name or number.")] = None,
+    program: Annotated[Optional[str], typer.Option(help="Runs of one program or script.")] = None,
+    run: Annotated[
+        Optional[str], typer.Option(metavar="ID", help="All of the runs whose ids begin so.")
+    ] = None,
+    since: Annotated[
+        Optional[datetime.datetime],
+        typer.Option(formats=["%Y-%m-%d"], metavar="DATE", help="Runs from this day on."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what settings a site's runs got: applied, without effect, refused.
+
+    Reads the log that applied_log in /etc/iotune.conf asks for, a line a run, the newest first.
+    """
+    folder = folder_of_site() if directory is None else directory
+    found = read_applied_log(folder, None if since is None else since.date())
+    runs = [
+        one
+        for one in found.runs
+        if (user is None or user in (str(one.user), one.user_name))
+        and (program is None or program in (one.program, one.script))
+        and (run is None or one.run.startswith(run))
+    ]
+    if as_json:
+        print_json("db-applied", {"directory": str(folder), "faults": found.faults,
+                                  "runs": [one.as_json() for one in runs]})  # fmt: skip
+    elif run is not None:
+        for one in runs:
+            _print_applied_run(one)
+    elif runs:
+        table(
+            [Column("when"), Column("user", bare=True), Column("program", bare=True),
+             Column("ranks", number=True, spare=2), Column("run"),
+             *(Column(outcome, number=True, spare=1) for outcome in OUTCOMES),
+             Column("settings applied", prose=True)],
+            [[_when(one.at), _user(one), one.script or one.program, str(one.ranks), one.run,
+              *(str(len(one.settings_with(outcome))) for outcome in OUTCOMES),
+              "; ".join(one.settings_with(OUTCOMES[0])) or "–"] for one in runs],
+        )  # fmt: skip
+    for fault in found.faults:
+        say(f"left out: {fault}")
+    if not runs:
+        say(f"{folder}: no run that fits is in the log")
+    elif run is None:
+        next_command("iotune", "db", "applied", str(folder), "--run", runs[0].run)
+    else:
+        next_command("iotune", "report", "--site", str(folder), why="if traces lie there too")
+
+
+def _user(run: AppliedRun) -> str:
+    return run.user_name or str(run.user)
+
+
+def _print_applied_run(run: AppliedRun) -> None:
+    paragraph(f"{run.run}: {run.script or run.program} of {_user(run)}, {run.ranks} ranks, ended "
+              f"{_when(run.at)} on {run.node}, iotune {run.iotune}")  # fmt: skip
+    for kind in run.kinds:
+        row = "" if kind.row is None else f", row {kind.row} of the user's database"
+        paragraph(f"  {kind.name}: {kind.files} files, {kind.source or 'no source noted'}{row}")
+        table(
+            [Column("setting"), Column("value"), Column("outcome", bare=True),
+             Column("times", number=True), Column("why", prose=True)],
+            [[one.name, one.value, one.outcome, str(one.count), one.why or "–"]
+             for one in kind.settings],
+            indent=4,
+        )  # fmt: skip
+    if run.left_out:
+        paragraph(f"  {run.left_out} more had no place in the line; the run's trace has them")

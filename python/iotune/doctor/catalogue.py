@@ -55,7 +55,8 @@ KINDS = (
         "site-limits", INSTALL,
         "/etc/iotune.conf and the file that IOTUNE_SITE_CONFIG names (docs/environment.md).",
         "A file that is not understood, or that others may write, switches everything off. "
-        "*works partly*: the site allows less than tuning for all jobs.",
+        "*works partly*: the site allows less than tuning for all jobs. Or this user cannot have a "
+        "folder that it names for traces, or for its log of what was applied.",
     ),
     Kind(
         "variables", INSTALL,

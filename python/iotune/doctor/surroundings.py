@@ -59,11 +59,22 @@ def _site() -> Check:
     less = [] if limits["mode"] == "tune" else [f"at most {limits['mode']}"]
     less += ["frozen: nothing is learnt"] if limits["frozen"] else []
     less += [f"{limits['share']} % of the jobs are tuned"] if limits["share"] < 100 else []
-    database = f", database {limits['database']}" if limits["database"] else ""
+    folders = {"traces": core.site_traces_folder("traces"), "the log of what was applied":
+               core.site_applied_folder()}  # fmt: skip
+    places = [f"database {limits['database']}"] if limits["database"] else []
+    for what, found in folders.items():
+        if found is None:
+            continue
+        folder, why, for_group = found
+        places.append(f"{what} in {folder}{', which the group reads' if for_group else ''}")
+        if why:
+            instead = "they go to the home" if what == "traces" else "runs are not in it"
+            less.append(f"{folder} for {what} {why}: {instead}")
+    besides = "".join(f", {one}" for one in places)
     if less:
-        return Check("site-limits", PARTLY, f"{files}: {', '.join(less)}{database}",
+        return Check("site-limits", PARTLY, f"{files}: {', '.join(less)}{besides}",
                      "ask the site's support where that is in your way")  # fmt: skip
-    said = f"{files} allows everything{database}" if files else f"there is no {_SITE}"
+    said = f"{files} allows everything{besides}" if files else f"there is no {_SITE}"
     return Check("site-limits", WORKS, said)
 
 

@@ -130,9 +130,11 @@ void before_MPI_Finalize(Provider& provider, HookState&) noexcept {
 void after_MPI_Finalize(Provider&, HookState&, int) noexcept {
   const OwnCode own;
   const char* const trace = __atomic_exchange_n(&g_written_trace, nullptr, __ATOMIC_RELAXED);
-  if (trace == nullptr) return;
-  g_life_hooks.run_ended(trace);
-  if (configuration().trace_path == nullptr) bound_traces(trace);
+  if (trace != nullptr) {
+    g_life_hooks.run_ended(trace);
+    if (configuration().trace_path == nullptr) bound_traces(trace);
+  }
+  g_life_hooks.process_ends();
 }
 
 }  // namespace iotune::recorder

@@ -72,8 +72,9 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   const int kept = errno;
   record_last_gaps();
   errno = kept;
-  if (!buffer_exists()) return;
   const OwnCode own;
+  g_life_hooks.process_ends();
+  if (!buffer_exists()) return;
   if (is_narrowed()) {
     // Whoever joins the buffer writes the trace.
     end_buffer("exit");

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 from collections.abc import Callable
@@ -158,6 +160,23 @@ def traces(place: Place) -> None:
     assert not (state / "traces").exists() and not (state / "learn").exists()
 
 
+def moved(place: Place) -> None:
+    """Runs that waited in the home when the site named a folder are learnt from all the same."""
+    users = place.scratch / "users"
+    users.mkdir()
+    users.chmod(0o1777)
+    env = {"IOTUNE_TRACE": None, "IOTUNE_DB": None, "IOTUNE_CONFIG": None}
+    place.right(run(place, "", **env, IOTUNE_LEARN_MS="0"))
+    waiting = place.state / "iotune" / "learn"
+    assert len(list(waiting.glob("*.trace"))) == 1, list(waiting.iterdir())
+    done = place.right(run(place, f"traces = {users}/%u\n", **env))
+    assert done.said() == [], done.said()
+    assert list(waiting.glob("*.trace")) == [], list(waiting.iterdir())
+    with contextlib.closing(sqlite3.connect(place.data / "iotune" / "patterns.db")) as db:
+        [(runs,)] = db.execute("SELECT COUNT(DISTINCT run) FROM observations")
+    assert runs == 2, runs
+
+
 def copy_of_etc(place: Place) -> tuple[Path, Callable[..., list[str]]] | None:
     """A copy of /etc, and what shows it to a command in its place; None without the right."""
     etc = place.scratch / "etc"
@@ -222,4 +241,5 @@ def hints_in_etc(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"limits": limits, "share": share, "freeze": freeze, "freeze-trained": freeze_trained,
-          "traces": traces, "in-etc": in_etc, "hints-in-etc": hints_in_etc})  # fmt: skip
+          "traces": traces, "moved": moved, "in-etc": in_etc,
+          "hints-in-etc": hints_in_etc})  # fmt: skip

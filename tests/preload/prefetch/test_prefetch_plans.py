@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections import Counter
+from pathlib import Path
 
 from support.place import Place, main
 from support.prefetching import data_file, fuse_works, mounted, patiently, script
@@ -118,7 +121,112 @@ for n in range(50):
     assert list((place.state / "iotune").glob("prefetch/*")) == []
 
 
-CASES = {"workers": workers, "epochs": epochs, "few-reads": few_reads}
+# A stream for each order, one after the other.
+STREAMS = (
+    ORDERS
+    + """
+for seed in map(int, os.environ['SEEDS'].split()):
+    fd = os.open(sys.argv[1], os.O_RDONLY)
+    read_all(fd, order(seed)[:40])
+    os.close(fd)
+"""
+)
+
+
+def record(place: Place, *seeds: int) -> list[Path]:
+    """Streams of these orders, each of a file's own number; the plans there are then."""
+    done = script(place, place.scratch / "root", STREAMS, IOTUNE_PREFETCH="recorded",
+                  SEEDS=" ".join(map(str, seeds)))  # fmt: skip
+    assert done.said() == [], done.err
+    return plans_of(place)
+
+
+def plans_of(place: Place) -> list[Path]:
+    folder = place.state / "iotune" / "prefetch"
+    return sorted(folder.glob("*.recorded"), key=lambda path: int(path.stem.split("-")[2]))
+
+
+def checked(content: bytes) -> bytes:
+    """A plan's or model's file with these contents."""
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return content + (crc ^ 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def age(path: Path, days: int) -> int:
+    """Let a file be so many days old; its time in ns."""
+    when = time.time_ns() - days * 86400 * 10**9
+    os.utime(path, ns=(when, when))
+    return path.stat().st_mtime_ns
+
+
+def large_plans(place: Place) -> None:
+    """Whatever the sizes of a path's plans, each is compared; the one that is followed is young."""
+    data_file(place, 64 << 20)
+    plans = record(place, 1, 2, 3, 4, 5)
+    assert len(plans) == 5, plans
+    before = {}
+    for plan in plans:
+        # A plan ends with its first short piece, whatever stands behind that.
+        plan.write_bytes(checked(plan.read_bytes()[:-4] + bytes(700_000)))
+        before[plan] = age(plan, 2)
+    assert record(place, 5) == plans, "it was recorded once more"
+    changed = [plan for plan in plans if plan.stat().st_mtime_ns != before[plan]]
+    assert changed == [plans[4]], changed
+
+
+def oldest_goes(place: Place) -> None:
+    """Of a path with as many plans as there may be, a new one takes the place of the oldest."""
+    data_file(place, 64 << 20)
+    [first] = record(place, 1)
+    content = first.read_bytes()
+    begin, _, end = first.name.rpartition("-0.")
+    for number in range(64):
+        path = first.with_name(f"{begin}-{number}.{end}")
+        path.write_bytes(content)
+        age(path, 30 if number == 17 else 20 - number // 4)
+    plans = record(place, 2)
+    assert len(plans) == 64
+    assert [number for number, plan in enumerate(plans) if plan.read_bytes() != content] == [17]
+    # Neither damage nor a gap hides the others.
+    plans[0].write_bytes(b"damaged")
+    for number in (*range(1, 17), *range(18, 64)):
+        plans[number].unlink()
+    again = record(place, 2)
+    assert again == [plans[17]], again
+
+
+def bounded(place: Place) -> None:
+    """The folder has 128 MiB at most, the oldest files go, and what a death left of a file."""
+    data_file(place, 64 << 20)
+    folder = place.state / "iotune" / "prefetch"
+    folder.mkdir(parents=True)
+    others = [folder / f"{number:016x}-0-0.recorded" for number in range(300)]
+    for number, path in enumerate(others):
+        path.touch()
+        os.truncate(path, 1 << 20)
+        age(path, 400 - number)
+    drafts = [folder / ".draft-0123456789abcdef", folder / f"{others[0].name}.4711"]
+    fresh = folder / ".draft-fedcba9876543210"
+    notes = folder / "notes.txt"
+    for path in (*drafts, fresh, notes):
+        path.touch()
+    for path in (*drafts, notes):
+        age(path, 500)
+    record(place, 1)
+    left = [path for path in others if path.exists()]
+    assert 100 <= len(left) <= 128 and left == others[-len(left) :], len(left)
+    assert len(plans_of(place)) == len(left) + 1
+    assert not any(path.exists() for path in drafts)
+    assert fresh.exists() and notes.exists()
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 128 << 20
+
+
+CASES = {"workers": workers, "epochs": epochs, "few-reads": few_reads,
+         "large-plans": large_plans, "oldest-goes": oldest_goes, "bounded": bounded}  # fmt: skip
 
 if __name__ == "__main__":
     main(CASES)

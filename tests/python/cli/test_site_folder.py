@@ -48,3 +48,19 @@ def test_a_link_in_its_place_is_not_followed(own: Path, tmp_path: Path) -> None:
     assert "is a link or no folder: they go to the home" in locations.why_not_of_site()
     assert locations.made_traces_dir() == default
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_runs_that_wait_in_the_home_are_not_forgotten(own: Path, tmp_path: Path) -> None:
+    assert locations.waiting_runs_dirs() == []
+    home = tmp_path / "state" / "iotune" / "learn"
+    home.mkdir(parents=True)
+    assert locations.waiting_runs_dirs() == [home]
+    locations.made_traces_dir()
+    (own / "learn").mkdir()
+    assert locations.waiting_runs_dirs() == [own / "learn", home]
+
+
+def test_a_folder_where_others_may_replace_it_is_not_used(own: Path, tmp_path: Path) -> None:
+    (tmp_path / "users").chmod(0o777)
+    assert locations.traces_dir() == tmp_path / "state" / "iotune" / "traces"
+    assert "without a sticky bit" in locations.why_not_of_site()

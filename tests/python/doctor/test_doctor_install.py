@@ -96,6 +96,24 @@ def test_what_the_site_allows(patient: Patient) -> None:
     says(patient.ask(IOTUNE_SITE_CONFIG=conf), "recording", FAILS, "switched iotune off")
 
 
+def test_where_the_site_keeps_things(patient: Patient) -> None:
+    """The folders that it names, who reads them, and whether this user can have them."""
+    conf, users = patient.work / "site.conf", patient.work / "users"
+    users.mkdir()
+    users.chmod(0o1777)
+    conf.write_text(f"traces = {users}/%u\napplied_log = {users}/%u\nreadable_by = group\n")
+    conf.chmod(0o644)
+    own = users / str(os.getuid())
+    found = patient.ask(IOTUNE_SITE_CONFIG=conf)
+    for told in (f"traces in {own}/traces", f"the log of what was applied in {own}/applied"):
+        says(found, "site-limits", WORKS, f"{told}, which the group reads")
+    assert not own.exists(), "it is looked at, not made"
+    own.symlink_to(patient.work)
+    found = patient.ask(IOTUNE_SITE_CONFIG=conf)
+    for told in ("they go to the home", "runs are not in it"):
+        says(found, "site-limits", PARTLY, f"is a link or no folder: {told}")
+
+
 def test_variables_with_slips_of_the_pen() -> None:
     def of(**environment: str) -> list[dict[str, str]]:
         return as_json(*variables.variable_checks(environment))

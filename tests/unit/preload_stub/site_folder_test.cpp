@@ -82,6 +82,23 @@ TEST_F(SiteFolderTest, FollowsNoLinkAndTakesNoOpenFolder) {
   EXPECT_FALSE(fs::exists(own() + "/traces"));
 }
 
+// Whoever may write there could move a user's folder away and make another of its name.
+TEST_F(SiteFolderTest, WantsTheStickyBitWhereOthersMayWrite) {
+  const char* const why = "lies in a folder that others may write, without a sticky bit";
+  for (const unsigned mode : {0777u, 0770u, 0702u, 02775u}) {
+    chmod(root_.c_str(), mode);
+    for (const bool make : {false, true}) EXPECT_EQ(ask(false, make), why) << std::oct << mode;
+    EXPECT_FALSE(fs::exists(own()));
+  }
+  for (const unsigned mode : {0755u, 01770u, 03777u}) {
+    chmod(root_.c_str(), mode);
+    EXPECT_EQ(ask(false), "") << std::oct << mode;
+  }
+  // Nor is one used that was made before.
+  chmod(root_.c_str(), 0777);
+  EXPECT_EQ(ask(false), why);
+}
+
 TEST_F(SiteFolderTest, MakesNothingOfTheSites) {
   for (const bool make : {false, true}) {
     EXPECT_EQ(ask(false, make, "/users/%u"), "is not there");

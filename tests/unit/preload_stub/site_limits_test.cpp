@@ -93,6 +93,19 @@ TEST_F(SiteLimitsTest, NamesAFolderForTraces) {
   EXPECT_EQ(read("traces = /%u/" + std::string(600, 'x')).most, Mode::kOff);
 }
 
+TEST_F(SiteLimitsTest, NamesAFolderForTheLogOfWhatWasApplied) {
+  if (access("/etc/iotune.conf", F_OK) == 0) GTEST_SKIP() << "this machine has a file of its own";
+  read("traces = /site/%u");
+  EXPECT_STREQ(site_applied_log().pattern, "");
+  read("applied_log = /log/%u\nreadable_by = group\napplied_log = /other/%u");
+  EXPECT_STREQ(site_applied_log().pattern, "/log/%u");
+  EXPECT_TRUE(site_applied_log().for_group);
+  EXPECT_STREQ(site_traces().pattern, "");
+  EXPECT_EQ(g_said, "");
+  EXPECT_EQ(read("applied_log = /site/all").most, Mode::kOff);
+  EXPECT_NE(g_said.find(":1: applied_log has no %u"), std::string::npos) << g_said;
+}
+
 TEST_F(SiteLimitsTest, WhatCannotBeUnderstoodAllowsNothing) {
   for (const char* text : {"mode=fast", "mode", "share=101", "share=-1", "share=", "share=1e2",
                            "freeze=1", "colour=blue", "= off", "\n\nmode = tune extra"}) {
