@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/link/glibc_floor.h"
+#include "core/link/loader_calls.h"
 #include "core/os/sleep_lock.h"
 #include "core/process/thread_state.h"
 
@@ -46,7 +46,7 @@ const LoadedObject* first_object() noexcept {
   if (first != nullptr) return first;
   first = find_first_object();
   if (first == nullptr) {  // a program that no debugger may look into
-    first = static_cast<const LoadedObject*>(dlopen(nullptr, RTLD_LAZY));
+    first = static_cast<const LoadedObject*>(loader_open(nullptr, RTLD_LAZY));
   }
   known.store(first, std::memory_order_release);
   return first;
@@ -116,7 +116,9 @@ int match_segment(struct dl_phdr_info* object, std::size_t, void* context) noexc
 constinit std::atomic<std::uint32_t> g_inside{0};
 constinit std::atomic<std::uint32_t> g_forking{0};
 
-int iterate(int (*visit)(struct dl_phdr_info*, std::size_t, void*), void* context) noexcept {
+}  // namespace
+
+int visit_objects(int (*visit)(struct dl_phdr_info*, std::size_t, void*), void* context) noexcept {
   for (;;) {
     g_inside.fetch_add(1, std::memory_order_seq_cst);
     if (g_forking.load(std::memory_order_seq_cst) == 0) break;
@@ -127,6 +129,8 @@ int iterate(int (*visit)(struct dl_phdr_info*, std::size_t, void*), void* contex
   g_inside.fetch_sub(1, std::memory_order_seq_cst);
   return result;
 }
+
+namespace {
 
 struct StillWork {
   void (*work)(const LoadCounts&, void*);
@@ -187,7 +191,7 @@ void* first_behind(const SymbolName& name, const LoadedObject* last) noexcept {
     at = at->l_next;
     bool indirect = false;
     void* const found = at == nullptr ? nullptr : symbol_in(*at, name, indirect);
-    if (found != nullptr) return indirect ? dlsym(RTLD_NEXT, name.text) : found;
+    if (found != nullptr) return indirect ? loader_symbol(RTLD_NEXT, name.text) : found;
   }
   return nullptr;
 }
@@ -201,7 +205,7 @@ void* first_behind(const SymbolName& name, const LoadedObject* last) noexcept {
     return nullptr;
   }
   Search search{reinterpret_cast<std::uintptr_t>(address), nullptr};
-  iterate(match_segment, &search);
+  visit_objects(match_segment, &search);
   return search.found;
 }
 
@@ -230,12 +234,12 @@ void* next_at_start(const SymbolName& name) noexcept {
 void with_objects_still(void (*work)(const LoadCounts& counts, void* context),
                         void* context) noexcept {
   StillWork still{work, context};
-  iterate(do_work, &still);
+  visit_objects(do_work, &still);
 }
 
 bool is_writable_in(const LoadedObject& object, const void* address) noexcept {
   WritableSearch search{object.l_ld, reinterpret_cast<std::uintptr_t>(address), false};
-  iterate(look_at_segments, &search);
+  visit_objects(look_at_segments, &search);
   return search.writable;
 }
 

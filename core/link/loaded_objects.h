@@ -6,6 +6,7 @@
 
 #include "core/link/elf_symbols.h"
 
+struct dl_phdr_info;
 struct link_map;
 
 namespace iotune {
@@ -24,6 +25,10 @@ bool is_program(const LoadedObject& object) noexcept;
 // The next definition behind libiotune.so among what was loaded with the program. These objects
 // stay, so that nothing has to be held.
 void* next_at_start(const SymbolName& name) noexcept;
+
+// As dl_iterate_phdr, of which a fork waits.
+int visit_objects(int (*visit)(dl_phdr_info* object, std::size_t size, void* context),
+                  void* context) noexcept;
 
 // To be called while only the program and what it was linked to are loaded.
 void note_objects_at_start() noexcept;

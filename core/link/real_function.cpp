@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "core/link/glibc_floor.h"
+#include "core/link/loader_calls.h"
 #include "core/os/private_memory.h"
 #include "core/process/process_events.h"
 #include "core/process/thread_state.h"
@@ -386,7 +386,7 @@ void* next_definition(const char* name) noexcept {
   const OwnCode own;
   void* const found = next_at_start(SymbolName(name));
   // None of libc's, or one that only the loader may resolve.
-  return found != nullptr ? found : dlsym(RTLD_NEXT, name);
+  return found != nullptr ? found : loader_symbol(RTLD_NEXT, name);
 }
 
 void* NextSymbol::look_up(const char* name) noexcept {
@@ -428,7 +428,7 @@ const char* own_library_path() noexcept {
 
 void* default_symbol(const char* name) noexcept {
   const OwnCode own;
-  return dlsym(RTLD_DEFAULT, name);
+  return loader_symbol(RTLD_DEFAULT, name);
 }
 
 void* program_symbol(const char* name) noexcept {

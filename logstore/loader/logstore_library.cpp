@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/link/glibc_floor.h"
+#include "core/link/loader_calls.h"
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
@@ -33,8 +33,9 @@ decltype(&iotune_logstore_install) load() noexcept {
   if (slash != nullptr) path.add(own, static_cast<std::size_t>(slash - own + 1));
   path << "libiotune-logstore.so";
   void* const handle =
-      slash == nullptr || path.cut() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* const found = handle == nullptr ? nullptr : dlsym(handle, "iotune_logstore_install");
+      slash == nullptr || path.cut() ? nullptr : loader_open(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const found =
+      handle == nullptr ? nullptr : loader_symbol(handle, "iotune_logstore_install");
   if (found == nullptr) {
     ShortText<4608> text;
     text << path.c_str() << " cannot be loaded: no file is kept as logs";

@@ -1,23 +1,49 @@
 #include "logstore/read/make_container.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <span>
+#include <thread>
 
+#include "core/os/fnv1a.h"
 #include "logstore/read/container_files.h"
 
 namespace iotune::logstore {
 namespace {
 
 constexpr mode_t kFileBits = 07777;
+// How long one that another process makes is waited for, and looked for at most.
+constexpr std::chrono::seconds kLongestWait{10};
+constexpr std::chrono::microseconds kLongestPause{20'000};
+// Drafts that are older, by the clocks of two nodes, are a dead process's.
+constexpr std::chrono::seconds kDeadAfter{60};
+
+std::string name_of(std::uint64_t id, const std::string& path, const char* ending) {
+  char name[48];
+  std::snprintf(name, sizeof name, ".iotune-%016llx.%s", static_cast<unsigned long long>(id),
+                ending);
+  const std::string parent = parent_of(path);
+  return parent == "." ? name : parent + name;
+}
+
+// The same for all who make `path`.
+std::string name_of_draft(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  const std::size_t last = slash == std::string::npos ? 0 : slash + 1;
+  return name_of(Fnv1a::of(path.c_str() + last), path, "draft");
+}
 
 // Has what was made the mode that it should have, whatever umask and the directory's own rules took
 // from it? Else it is given it.
@@ -61,25 +87,94 @@ bool fill(const std::string& made, const Making& how, FoundContainer& to, Descri
          (!how.durable || fsync(at) == 0);
 }
 
+void remove_draft(const std::string& made) {
+  for (const char* name : {kReadmeName, kDescriptionName, kHandleName}) {
+    unlink((made + "/" + name).c_str());
+  }
+  rmdir(made.c_str());
+}
+
+// In `made`, a directory that is this process's own. 0, or -errno and nothing is left.
+int fill_and_rename(const std::string& path, const std::string& made, const Making& how,
+                    FoundContainer& to, Descriptor& handle) {
+  const auto began = std::chrono::steady_clock::now();
+  int wrong = fill(made, how, to, handle) ? 0 : -errno;
+  // Who was stopped for so long may have been taken for dead: another's draft has the name now.
+  if (wrong == 0 && std::chrono::steady_clock::now() - began > kLongestWait) {
+    struct stat own {
+    }, there{};
+    const bool same = fstat(to.directory.get(), &own) == 0 && lstat(made.c_str(), &there) == 0 &&
+                      own.st_ino == there.st_ino;
+    if (!same) wrong = -ETIMEDOUT;
+  }
+  if (wrong == 0) wrong = rename_to_free_name(made, path);
+  if (wrong == 0) return 0;
+  handle = Descriptor();
+  to = FoundContainer();
+  if (wrong != -ETIMEDOUT) remove_draft(made);
+  return wrong == -ENOTEMPTY ? -EEXIST : wrong;
+}
+
+// Where several clients share the file system, a server may answer who renames before it has
+// written that down, and let everybody else who asks for either name wait until then: CephFS's for
+// up to five seconds, if nobody asks it to write. Opened before the rename, for its opening would
+// wait. None: the file system is this machine's own.
+Descriptor shared_parent(const std::string& path) {
+  Descriptor above(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct statfs system {};
+  if (!above || fstatfs(above.get(), &system) != 0) return Descriptor();
+  constexpr std::array kOfThisMachine{std::uint32_t{EXT4_SUPER_MAGIC},
+                                      std::uint32_t{XFS_SUPER_MAGIC},
+                                      std::uint32_t{BTRFS_SUPER_MAGIC}, std::uint32_t{TMPFS_MAGIC},
+                                      std::uint32_t{OVERLAYFS_SUPER_MAGIC}};
+  const auto type = static_cast<std::uint32_t>(system.f_type);
+  const bool own = std::ranges::find(kOfThisMachine, type) != kOfThisMachine.end();
+  return own ? Descriptor() : std::move(above);
+}
+
+// Every rank of a job finds that there is no file yet. On file systems with several clients, names
+// that all of them make, rename and remove in one directory cost seconds (CephFS: until the
+// server's next tick). So the draft has a name that all know: who makes it makes the container, the
+// others wait for that. Nobody depends on it: who has waited long enough makes one by itself.
+enum class Turn { kOurs, kDone, kNotWaitedFor };
+
+Turn take_turn(const std::string& path, const std::string& draft, mode_t mode) {
+  const auto began = std::chrono::steady_clock::now();
+  auto pause = std::chrono::microseconds(200);
+  for (;;) {
+    if (mkdir(draft.c_str(), mode) == 0) return Turn::kOurs;
+    if (errno != EEXIST) return Turn::kNotWaitedFor;  // and the other way says what is wrong
+    struct stat there {};
+    while (lstat(draft.c_str(), &there) == 0) {
+      if (time(nullptr) - there.st_ctime > kDeadAfter.count()) {
+        remove_draft(draft);
+        break;
+      }
+      if (std::chrono::steady_clock::now() - began > kLongestWait) return Turn::kNotWaitedFor;
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, kLongestPause);
+    }
+    if (lstat(path.c_str(), &there) == 0) return Turn::kDone;
+  }
+}
+
 int make(const std::string& path, const Description& description, const Making& how,
          FoundContainer& to, Descriptor& handle) noexcept {
   try {
     write_description(description, to.head);
     to.is_new = true;
-    const std::string made = name_aside(path, "new");
-    if (mkdir(made.c_str(), directory_mode(how.mode)) != 0) return -errno;
-    int wrong = fill(made, how, to, handle) ? 0 : -errno;
-    if (wrong == 0) wrong = rename_to_free_name(made, path);
-    if (wrong != 0) {
-      handle = Descriptor();
-      to = FoundContainer();
-      for (const char* name : {kReadmeName, kDescriptionName, kHandleName}) {
-        unlink((made + "/" + name).c_str());
-      }
-      rmdir(made.c_str());
-      return wrong == -ENOTEMPTY ? -EEXIST : wrong;
+    std::string made = name_of_draft(path);
+    const mode_t mode = directory_mode(how.mode);
+    const Turn turn = take_turn(path, made, mode);
+    if (turn == Turn::kDone) return -EEXIST;
+    if (turn == Turn::kNotWaitedFor) {
+      made = name_aside(path, "new");
+      if (mkdir(made.c_str(), mode) != 0) return -errno;
     }
-    if (!how.durable) return 0;
+    const Descriptor shared = shared_parent(path);
+    const int wrong = fill_and_rename(path, made, how, to, handle);
+    if (wrong == 0 && shared) fsync(shared.get());
+    if (wrong != 0 || !how.durable) return wrong;
     const Descriptor above(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return above && fsync(above.get()) == 0 ? 0 : -errno;
   } catch (...) {
@@ -118,11 +213,7 @@ std::string parent_of(const std::string& path) {
 }
 
 std::string name_aside(const std::string& path, const char* ending) {
-  char name[48];
-  std::snprintf(name, sizeof name, ".iotune-%016llx.%s",
-                static_cast<unsigned long long>(random_id()), ending);
-  const std::string parent = parent_of(path);
-  return parent == "." ? name : parent + name;
+  return name_of(random_id(), path, ending);
 }
 
 // rename(2) replaces an empty directory; not all file systems know how not to.

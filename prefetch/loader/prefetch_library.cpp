@@ -8,7 +8,7 @@
 #include <initializer_list>
 
 #include "core/abi/mpi_api.h"
-#include "core/link/glibc_floor.h"
+#include "core/link/loader_calls.h"
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
 #include "core/os/ticks.h"
@@ -87,8 +87,9 @@ decltype(&iotune_prefetch_install) load() noexcept {
   ShortText<4096> path;
   path.add(own, static_cast<std::size_t>(slash - own));
   path << "/libiotune-prefetch.so";
-  void* const handle = path.cut() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* const found = handle == nullptr ? nullptr : dlsym(handle, "iotune_prefetch_install");
+  void* const handle = path.cut() ? nullptr : loader_open(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const found =
+      handle == nullptr ? nullptr : loader_symbol(handle, "iotune_prefetch_install");
   if (found == nullptr) {
     ShortText<4608> text;
     text << path.c_str() << " cannot be loaded: nothing is prefetched";

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/link/glibc_floor.h"
+#include "core/link/loader_calls.h"
 #include "core/link/real_function.h"
 #include "core/os/mapped_file.h"
 #include "core/os/raw_syscall.h"
@@ -85,7 +85,7 @@ void say_nothing_is_tuned(const char* why) noexcept {
 
 template <typename Function>
 void find(void* handle, Function& function, const char* name) noexcept {
-  function = reinterpret_cast<Function>(dlsym(handle, name));
+  function = reinterpret_cast<Function>(loader_symbol(handle, name));
 }
 
 // Loads it by its absolute path, beside this library; RTLD_LOCAL, so that the program never binds
@@ -104,7 +104,7 @@ void load_library() noexcept {
   }
   path.add(own, static_cast<std::size_t>(slash - own));
   path << "/libiotune-db.so";
-  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const handle = loader_open(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     ShortText<4608> text;
     text << path.c_str() << " cannot be loaded";

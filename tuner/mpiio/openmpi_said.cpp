@@ -9,7 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "core/link/glibc_floor.h"
+#include "core/link/loader_calls.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 
@@ -60,7 +60,7 @@ bool is_in_file(const char* path) noexcept {
 const char* site_directory() noexcept {
   constexpr int kSysconfdir = 7;
   char* const* const directories =
-      static_cast<char* const*>(dlsym(RTLD_DEFAULT, "opal_install_dirs"));
+      static_cast<char* const*>(loader_symbol(RTLD_DEFAULT, "opal_install_dirs"));
   const char* const found = directories == nullptr ? nullptr : directories[kSysconfdir];
   return found == nullptr || *found != '/' ? nullptr : found;
 }

@@ -64,6 +64,8 @@ LINES: tuple[Line, ...] = (
           "strided reads at 2 ms a request: time in reads against none"),
     bench("prefetch-programs", "Prefetch, real programs", "prefetch_programs", "h5py by planes",
           "programs", "pattern: time in reads", "h5py by planes: time in reads against none"),
+    bench("dataloader", "DataLoader", "dataloader", "h5py, 2 workers", "epochs", "later",
+          "h5py in 2 persistent workers: a later run's epoch against none"),
     bench("ppis", "PPIS", "ppis", "hill-encrypt, 8 processes, heavy", "processes", "ours",
           "hill-encrypt, 8 processes, heavy I/O beside: speed-up over normal"),
     Line("prefetch", "Prefetch as a file system", "iotune fuse --prefetch", "fuse_prefetch",

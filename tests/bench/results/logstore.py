@@ -10,6 +10,7 @@ from bench.results.tables import MarkdownTable
 SIZE = r"512 ranks x (?P<measure>\d+K) writes \(simulated\): "
 SIZES = {"16K": "16K", "64K": "64K", "256K": "256K"}
 RUN = r"8 ranks, (?P<records>\d+ records of \d+ bytes) each: "
+STORAGE = r"CephFS.*, 4 ranks, (?P<records>\d+ records of \d+ bytes) each: "
 ARMS = {"ordinary": "ordinary", "plain": "plain", "logged": "logged"}
 SECONDS = {name: f"{title}, s" for name, title in ARMS.items()}
 RATES = {
@@ -37,6 +38,12 @@ FORMS = {
                     "plain over logged": "plain over logged"}),
     "opens": Pivot("8 ranks, records of each", RUN + "(?P<what>.* open|.* close), (?P<measure>.*),"
                    " s", SECONDS),
+    "storage": Pivot("4 ranks on 2 clients, records of each", STORAGE + "(?P<what>write|read|"
+                     "non-uniform read) seconds, (?P<measure>.*), s", SECONDS),
+    "storage-gains": Pivot("4 ranks on 2 clients, records of each", STORAGE + "(?P<what>write and "
+                           "read back|write|read|non-uniform read), (?P<measure>.* over logged)",
+                           {"ordinary over logged": "ordinary over logged",
+                            "plain over logged": "plain over logged"}),
     "metadata": Pivot("metadata calls of one rank, by strace", "metadata calls of a rank, "
                       "(?P<what>write|read), (?P<measure>.*)", ARMS),
 }  # fmt: skip

@@ -105,6 +105,13 @@ PIVOTS: dict[str, dict[str, Pivot]] = {
                         "(?P<fit>.*): error of p99, %",
                         {f"exponent {one}": f"exponent {one}" for one in ("1.5", "2", "3", "4")}),
     },
+    "dataloader": {
+        "epochs": Pivot("loader", "(?P<case>.*): (?P<measure>none, s an epoch|.* against none)", {
+            "none, s an epoch": "none, s an epoch",
+            "record, an epoch against none": "record", "first, an epoch against none": "first",
+            "later, an epoch against none": "later",
+        }),
+    },
     "report": {
         "ours": Pivot("accesses", "(?P<case>.*) accesses: (?P<measure>.*)", ONE_PAGE),
         "peers": Pivot("log", "(?P<case>PyDarshan.*\\)), (?P<measure>.*)", {

@@ -35,8 +35,9 @@ def asks_little(library: Path) -> list[tuple[str, str, str]]:
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("-d", library))
     symbols = readelf("--dyn-syms", library)
     # Before glibc 2.34 these were libdl's: a shell, which has no libdl, would not start.
-    loads_code = re.search(r" UND (dlopen|dlsym|dlclose|dladdr)@", symbols) is not None
-    assert needed == ["libdl.so.2"] * loads_code + ["libc.so.6"], needed
+    asked = re.findall(r" UND (dlopen|dlsym|dlclose|dladdr)@", symbols)
+    assert not asked, f"{asked}: core/link/loader_calls.h has them without libdl"
+    assert needed == ["libc.so.6"], needed
 
     versions = {(int(a), int(b)) for a, b in re.findall(r"@GLIBC_(\d+)\.(\d+)", symbols)}
     assert versions, "no versioned symbol at all: was the right file read?"

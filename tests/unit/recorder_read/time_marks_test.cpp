@@ -133,7 +133,7 @@ TEST(TimeMarks, ALoopWithAPauseKeepsThePause) {
   MarkedRing ring;
   for (std::uint64_t i = 0; i < 4000; ++i) {
     const std::uint64_t pause = i < 1000 ? 0 : 40 * kBin;
-    ring.call(CallNumber::kpwrite, 64, static_cast<std::int64_t>(64 * i), pause + 300 * i, 100);
+    ring.call(CallNumber::kpwrite, 64, static_cast<std::int64_t>(64 * i), pause + 19'200 * i, 100);
   }
   EXPECT_LT(ring.marks(), 26U);
   expect_same_bins(ring);
@@ -256,7 +256,7 @@ TEST(TimeMarks, ATraceHasThem) {
   MarkedRing ring;
   for (std::uint64_t i = 0; i < 4000; ++i) {
     const std::uint64_t pause = i < 1000 ? 0 : 40 * kBin;
-    ring.call(CallNumber::kpwrite, 64, static_cast<std::int64_t>(64 * i), pause + 300 * i, 100);
+    ring.call(CallNumber::kpwrite, 64, static_cast<std::int64_t>(64 * i), pause + 19'200 * i, 100);
   }
   const auto [events, marks] = ring.encoded();
   const made::Folder folder;
