@@ -44,6 +44,16 @@ void add_world() noexcept {
   add_process_text(text.c_str(), text.size());
 }
 
+// Several homes may share an account, and with it the folder of buffers: whoever joins what a death
+// left has to know whose it is (python/iotune/traces/leftovers.py).
+void add_state_folder(ProcessText& text) noexcept {
+  static constexpr char kBelow[] = "/iotune";
+  const char* const home = configuration().state_home;
+  if (home == nullptr || home[0] != '/') return;
+  text << "state=";
+  text.add_escaped(home, std::strlen(home)).add_escaped(kBelow, sizeof kBelow - 1) << '\n';
+}
+
 void add_command_line(ProcessText& text) noexcept {
   static char arguments[2048];
   const int fd = raw::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
@@ -93,6 +103,7 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
   text << "pid=" << raw::getpid() << "\nparent=" << raw::getppid() << "\nhost=" << host_name()
        << "\nrun=" << run_id() << '\n';
   describe_world(text);
+  add_state_folder(text);
   text << "program=";
   const char* const program = program_path();
   text.add_escaped(program, std::strlen(program));

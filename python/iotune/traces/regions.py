@@ -69,6 +69,12 @@ class _Thread:
         self.names: dict[int, tuple[str, int]] = {}
         self.open: list[tuple[int, int, int | None]] = []  # number, begin, value
 
+    def end(self, number: int) -> None:
+        """With it end those within it; none where its begin was lost, or lies before a fork."""
+        opened = [one for one, _, _ in self.open]
+        if number in opened:
+            del self.open[len(opened) - 1 - opened[::-1].index(number) :]
+
     def path(self, number: int) -> tuple[str, ...]:
         found: list[str] = []
         while number in self.names and len(found) < 64:
@@ -105,8 +111,7 @@ def each_region(
                 value, entered = _value(told["first_value"]), told["count"]
             else:
                 value = _value(told["value"])
-                while thread.open and thread.open.pop()[0] != region:
-                    pass
+                thread.end(region)
             yield RegionEntry(
                 rank, process, number, thread.path(region), value, entered, begin_ns, end_ns,
                 told["region_ns"], told["io_ns"], told["calls"], told["bytes_read"],

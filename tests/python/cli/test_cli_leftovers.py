@@ -290,3 +290,29 @@ def test_children_that_end_by_exit_at_once_are_in_their_command_s_trace(
     moved = {file.path: file.bytes_written for file in summary.files if file.bytes_written > 0}
     names = {"first": 5000, "second": 6000, "third": 5000}
     assert moved == {str(tmp_path / name): moved_bytes for name, moved_bytes in names.items()}
+
+
+def test_a_run_is_joined_by_commands_of_its_own_state_folder_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two homes of one account share the folder of buffers, and not each other's traces."""
+    # given a run of one home that was killed
+    monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
+    (tmp_path / "a home").mkdir()
+    started = os.environ | preloaded.variables(preload_path())
+    started |= {"XDG_STATE_HOME": str(tmp_path / "a home"), "IOTUNE_DB": "none"}
+    code = (
+        "import os; f = open('out', 'w'); f.write('x' * 9000); f.flush(); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=tmp_path, env=started, check=False)
+    [left] = (tmp_path / "buffers").glob("*/*.iobuf")
+    [process] = core.processes(left)
+    assert process["state"] == str(tmp_path / "a home" / "iotune")
+    # when another's commands look, it stays
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
+    assert leftovers.collect_all() == [] and left.exists()
+    # and its own find it, also by another name of that folder
+    (tmp_path / "link").symlink_to(tmp_path / "a home")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "link"))
+    [trace] = leftovers.collect_all()
+    assert not left.exists() and iotune.open_trace(trace).summary.files

@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 
 import iotune
+from iotune import core
 from iotune.reports.show_regions import longest
+from iotune.traces import regions
+from iotune.traces.call_meaning import meaning_of
 from iotune.traces.regions import REGION_COLUMNS, each_region
 from iotune.traces.summary import RegionPattern
 
@@ -234,3 +237,30 @@ def test_of_many_regions_the_longest_are_shown_with_those_around_them() -> None:
     regions += [RegionPattern(path=["all", str(i)], slowest_seconds=float(i)) for i in range(9)]
     assert [one.name for one in longest(regions, 3)] == ["all", "7", "8"]
     assert longest(regions, 10) == regions
+
+
+def test_an_end_without_its_begin_ends_no_other_region(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its begin was lost, or lies before a fork: the regions around it stay open."""
+
+    def marked(call: str, region: int, at_ns: int) -> dict[str, Any]:
+        told = {"region": region, "name": f"r{region}", "parent": 0, "value": -(2**63),
+                "region_ns": 1, "io_ns": 0, "calls": 0, "bytes_read": 0,
+                "bytes_written": 0}  # fmt: skip
+        return {"rank": 0, "process": 0, "thread": 0, "call": call, "start_ns": at_ns,
+                "arguments": json.dumps(told)}  # fmt: skip
+
+    begin, end = (
+        next(str(one["name"]) for one in core.call_table() if meaning_of(one["name"]).thing == what)
+        for what in ("region_begin", "region_end")
+    )
+    rows = [marked(begin, 1, 10), marked(begin, 2, 20), marked(end, 3, 30), marked(end, 2, 40)]
+
+    class Batch:
+        def values(self, column: str) -> list[Any]:
+            return [row[column] for row in rows]
+
+    monkeypatch.setattr(regions, "CallReader", lambda *_: [Batch()])
+    found = [(one.path, one.begin_ns, one.is_open) for one in each_region(tmp_path / "no trace")]
+    assert found == [(("r3",), 29, False), (("r2",), 39, False), (("r1",), 10, True)]
