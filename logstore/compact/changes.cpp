@@ -50,7 +50,11 @@ bool Changes::write(const Descriptor& file, std::span<const std::byte> bytes, st
 }
 
 bool Changes::sync(const Descriptor& file) {
-  return !syncs_ || (may("sync") && fsync(file.get()) == 0);
+  if (syncs_) return may("sync") && fsync(file.get()) == 0;
+  // What it takes the place of goes next: some storages say only at a close that there is no room.
+  const int wrong = pass_on(file.get());
+  if (wrong != 0) errno = -wrong;
+  return wrong == 0;
 }
 
 bool Changes::sync_file(const std::string& name) {

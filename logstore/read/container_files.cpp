@@ -96,6 +96,15 @@ Descriptor moved_high(Descriptor low) noexcept {
   return high < 0 ? std::move(low) : Descriptor(high);
 }
 
+int pass_on(int fd) noexcept {
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, kTable / 2);
+  const int other = copy >= 0 ? copy : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (other >= 0 && ::close(other) == 0) return 0;
+  // No descriptor is left, or the close was interrupted.
+  if (other >= 0 && errno != EINTR) return -errno;
+  return fdatasync(fd) == 0 ? 0 : -errno;
+}
+
 // Exclusive locks of some file systems need to be open for writing.
 Descriptor open_description(int directory) noexcept {
   constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;

@@ -41,6 +41,11 @@ class Descriptor {
 // hit, where the limit of open files leaves room for that.
 Descriptor moved_high(Descriptor low) noexcept;
 
+// What was written to a file that stays open leaves this node, as at a close: NFS's clients keep it
+// until then, so that others would not see it, and what went wrong with it would not be told. Where
+// writes go to the storage's own node, it costs two calls that do nothing. 0 or -errno.
+int pass_on(int fd) noexcept;
+
 // Is that one of those, and open? Programs that close all descriptors, or choose theirs, must leave
 // it alone. Any thread.
 bool is_moved_high(int fd) noexcept;

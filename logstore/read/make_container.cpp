@@ -60,7 +60,12 @@ Descriptor made_file(int directory, const char* name, int flags, mode_t mode) {
 }
 
 bool write_whole(const Descriptor& file, std::span<const std::byte> bytes, bool durable) {
-  return file && write_at(file.get(), bytes, 0) && (!durable || fsync(file.get()) == 0);
+  if (!file || !write_at(file.get(), bytes, 0)) return false;
+  if (durable) return fsync(file.get()) == 0;
+  // It may stay open, and other nodes' ranks look for it as soon as they see its name.
+  const int wrong = pass_on(file.get());
+  if (wrong != 0) errno = -wrong;
+  return wrong == 0;
 }
 
 struct Making {

@@ -132,11 +132,20 @@ bool OwnWriter::is_gone() const noexcept {
 // Data before index: what an index tells of is in the log. (A block that is written for want of
 // room may tell of more for a while; readers leave that out.)
 int OwnWriter::flush() noexcept {
+  if (lost_ != 0) return lost_;
   if (const int wrong = buffer_.write_out(); wrong != 0) return wrong;
-  return core_.flush();
+  // What the storage refused now is lost, like after a sync that failed: the kernel told of it once
+  // and let go of the bytes. An index that tells of them would make them zeros.
+  if (lost_ = pass_on(log_.get()); lost_ != 0) return lost_;
+  if (const int wrong = core_.flush(); wrong != 0) return wrong;
+  if (core_.index_bytes() == passed_on_) return 0;
+  lost_ = pass_on(index_.get());
+  if (lost_ == 0) passed_on_ = core_.index_bytes();
+  return lost_;
 }
 
 int OwnWriter::sync() noexcept {
+  if (lost_ != 0) return lost_;
   if (const int wrong = buffer_.write_out(); wrong != 0) return wrong;
   return core_.sync();
 }

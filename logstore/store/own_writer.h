@@ -33,7 +33,8 @@ class OwnWriter {
 
   // Its flush() and sync() are the ones below.
   LogWriter& core() noexcept { return core_; }
-  // As LogWriter's, with what is held of the log.
+  // As LogWriter's, with what is held of the log; other nodes see it. Where the storage refuses
+  // what was written before, that is for good, as with a sync.
   int flush() noexcept;
   // Writes that have no room are no failed sync: those are for good.
   int sync() noexcept;
@@ -62,6 +63,8 @@ class OwnWriter {
   std::string name_;
   LogBuffer buffer_;
   std::int64_t latest_ns_ = 0;
+  std::int64_t passed_on_ = 0;  // bytes of the index that others can see
+  int lost_ = 0;                // why the storage refused what was written; 0: it did not
   std::unique_ptr<std::uint64_t[]> arena_;
   LogWriter core_;
 };

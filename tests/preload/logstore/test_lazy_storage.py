@@ -1,12 +1,14 @@
 """Logged files on a file system whose clients keep what they once knew, as NFS's do.
 
-Two mounts of one folder stand for two nodes (programs/logstore/lazy_mount.c). What a program closed
-or synced on one of them, a program that opens or locks the file afterwards on the other one sees.
+Two mounts of one folder stand for two nodes (programs/logstore/lazy_mount.c). What a program
+closed or synced on one of them, or wrote before it gave back a lock, a program that opens or locks
+the file afterwards on the other one sees. Writes leave the first one when their file is closed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from support.place import Place, main, not_verified
+from support.small_disks import mounted
 
 # Obeys lines of stdin, and answers each with one.
 OBEDIENT = """
@@ -27,10 +30,14 @@ for line in sys.stdin:
         fd = os.open(path, os.O_RDWR | os.O_CREAT)
         print("opened", flush=True)
     elif word == "close":
-        os.close(fd)
-        print("closed", flush=True)
+        try:
+            os.close(fd)
+            print("closed", flush=True)
+        except OSError as problem:
+            print(problem.strerror, flush=True)
     elif word == "write":
-        os.pwrite(fd, rest[1].encode() * 1000, int(rest[0]))
+        for part in range(int(rest[2]) if rest[2:] else 1):
+            os.pwrite(fd, rest[1].encode() * 1000, int(rest[0]) + 1000 * part)
         print("written", flush=True)
     elif word == "sync":
         os.fsync(fd)
@@ -58,14 +65,16 @@ def nodes(place: Place) -> Iterator[list[Path] | None]:
         yield None
         return
     root = place.scratch / "root"
-    root.mkdir()
+    root.mkdir(exist_ok=True)
     points = [place.scratch / name for name in ("one", "other")]
-    mounts = []
+    mounts: list[subprocess.Popen[bytes]] = []
     try:
         for point in points:
             point.mkdir()
             command = [str(program), str(root), str(point), "-f"]
-            mounts.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+            late = {"LAZY_WRITES": "1"} if not mounts else {}
+            env = {**os.environ, **late}
+            mounts.append(subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL))
             while not point.is_mount() and mounts[-1].poll() is None:
                 time.sleep(0.01)
         if any(mount.poll() is not None for mount in mounts):
@@ -125,40 +134,94 @@ def seen_when_opened(place: Place) -> None:
         assert reader("size") == "1000 1000"
         for line in ("write 1000 b", "sync"):
             writer(line)
-        reader("close"), reader("open")
+        reader("close")
+        reader("open")
         assert reader("read") == "a1000 b1000"
         assert reader("size") == "2000 2000"
         # A directory's time says whether there are new names: a third program is one.
         time.sleep(2.1)
-        reader("close"), reader("open")
+        reader("close")
+        reader("open")
         assert reader("read") == "a1000 b1000"
         third = Program(place, points[0])
         for line in ("open", "write 2000 c", "close"):
             third(line)
         third.end()
-        reader("close"), reader("open")
+        reader("close")
+        reader("open")
         assert reader("read") == "a1000 b1000 c1000"
-        writer.end(), reader.end()
+        writer.end()
+        reader.end()
 
 
-def seen_when_locked(place: Place) -> None:
-    """Who takes a lock sees what was written before it was given back; both go on in turns."""
+def seen_when_closed(place: Place) -> None:
+    """Who makes a file and has it open is found by others; what it closed, they see."""
     with nodes(place) as points:
         if points is None:
             return
-        programs = [Program(place, point) for point in points]
-        for one in programs:
-            one("open")
-        for turn in range(6):
-            one = programs[turn % 2]
-            assert one("lock") == "locked"
-            wanted = " ".join(f"{chr(97 + at)}1000" for at in range(turn))
-            if turn > 0:
-                assert one("read") == wanted, turn
-            one(f"write {1000 * turn} {chr(97 + turn)}"), one("unlock")
-        for one in programs:
-            one.end()
+        writer, reader = (Program(place, point) for point in points)
+        assert writer("open") == "opened"
+        assert reader("open") == "opened"
+        for turn in range(3):
+            writer(f"write {1000 * turn} {chr(97 + turn)}")
+            writer("close")
+            writer("open")
+            reader("close")
+            reader("open")
+            wanted = " ".join(f"{chr(97 + at)}1000" for at in range(turn + 1))
+            assert reader("read") == wanted
+        writer.end()
+        reader.end()
+
+
+def seen_when_locked(place: Place) -> None:
+    """Who takes a lock sees what was written before it was given back."""
+    with nodes(place) as points:
+        if points is None:
+            return
+        writer, reader = (Program(place, point) for point in points)
+        writer("open")
+        reader("open")
+        for turn in range(4):
+            writer("lock")
+            writer(f"write {1000 * turn} {chr(97 + turn)}")
+            writer("unlock")
+            wanted = " ".join(f"{chr(97 + at)}1000" for at in range(turn + 1))
+            reader("lock")
+            assert reader("read") == wanted
+            reader("unlock")
+        writer.end()
+        reader.end()
+
+
+def told_when_closed(place: Place) -> None:
+    """A storage that has no room says so when the file is closed, and the program is told."""
+    with mounted(place, "tmpfs", "size=1m") as disk:
+        if disk is None:
+            return
+        (place.scratch / "root").symlink_to(disk)
+        with nodes(place) as points:
+            if points is None:
+                return
+            writer = Program(place, points[0])
+            writer("open")
+            writer("write 0 a")
+            assert writer("close") == "closed"
+            writer("open")
+            writer("write 1000 b 3000")
+            assert writer("close") == "No space left on device"
+            reader = Program(place, points[1])
+            reader("open")
+            assert reader("read") == "a1000"
+            reader.end()
 
 
 if __name__ == "__main__":
-    main({"seen-when-opened": seen_when_opened, "seen-when-locked": seen_when_locked})
+    main(
+        {
+            "seen-when-opened": seen_when_opened,
+            "seen-when-closed": seen_when_closed,
+            "seen-when-locked": seen_when_locked,
+            "told-when-closed": told_when_closed,
+        }
+    )

@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,56 @@ def killed(place: Place) -> None:
     assert done.status in (-signal.SIGKILL, 128 + signal.SIGKILL), done
     got = content(place, file).decode().split()
     assert got == [f"{i:07d}" for i in range(len(got))] and len(got) >= 1000, len(got)
+
+
+def killed_anywhere(place: Place) -> None:
+    """Two processes that write in turns of their own, killed at any moment, some of them more than
+    once on one file: what each had synced is there, and no other byte.
+    """
+    seed = random.SystemRandom().randrange(2**31)
+    print("seed", seed)
+    draw = random.Random(seed)
+    program = (
+        "import os, sys\n"
+        "path, who, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])\n"
+        "fd = os.open(path, os.O_RDWR | os.O_CREAT)\n"
+        "for i in range(first, 100_000):\n"
+        "    os.pwrite(fd, b'%d%07d' % (who, i), 8 * (2 * i + who))\n"
+        "    if i % 7 == who:\n"
+        "        os.fsync(fd)\n"
+        "        print(i, flush=True)\n"
+    )
+    env = place.environment(preload=True, IOTUNE_LOGSTORE=place.scratch / "logs")
+    _, logs = folders(place, "anywhere")
+    file, synced = logs / "f", [-1, -1]
+    for _ in range(6):
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-c", program, str(file), str(who), str(synced[who] + 1)],
+                env=env, stdout=subprocess.PIPE,
+            )
+            for who in (0, 1)
+        ]  # fmt: skip
+        for one in running:  # both have begun
+            assert one.stdout is not None
+            synced[running.index(one)] = int(one.stdout.readline())
+        time.sleep(draw.random() / 10)
+        for who in draw.sample((0, 1), 2):
+            running[who].kill()
+            time.sleep(draw.random() / 50)
+        for who, one in enumerate(running):
+            assert one.stdout is not None
+            # A line that was not written as a whole was not told.
+            told = [int(line) for line in one.stdout.read().splitlines(True) if line[-1:] == b"\n"]
+            synced[who] = max([synced[who], *told])
+            one.wait()
+        held = content(place, file)
+        for who in (0, 1):
+            own = [held[at : at + 8] for at in range(8 * who, len(held), 16)]
+            wanted = [b"%d%07d" % (who, i) for i in range(len(own))]
+            assert own[: synced[who] + 1] == wanted[: synced[who] + 1], (who, synced)
+            rest = set(zip(own, wanted))
+            assert all(a in (b, bytes(len(a))) for a, b in rest if len(a) == 8), (who, synced)
 
 
 def left_alone(place: Place) -> None:
@@ -376,6 +427,10 @@ def damaged(place: Place) -> None:
     status, out, err = reading(logs / "cut")
     assert status != 0 and data.startswith(out), (status, len(out))
     assert "Input/output error" in err and "iotune: " in err, err
+    log.unlink()
+    status, out, err = reading(logs / "cut")
+    assert (status != 0, out) == (True, b""), (status, len(out))
+    assert "Input/output error" in err and "100000 bytes were synced" in err, err
 
 
 def two_jobs(place: Place) -> None:
@@ -420,6 +475,7 @@ if __name__ == "__main__":
             "corners": corners,
             "watched": watched,
             "killed": killed,
+            "killed-anywhere": killed_anywhere,
             "left-alone": left_alone,
             "told": told,
             "modes": modes,

@@ -3,6 +3,8 @@
  * What a name or a descriptor was found to be is taken for true for ten minutes, so that two mounts
  * of one folder stand for two nodes whose clients keep attributes, as NFS's do. Who wants to know
  * better has to say so (AT_STATX_FORCE_SYNC). Locks are ROOT's, so that both mounts have the same.
+ * With LAZY_WRITES in the environment what is written leaves the node when its file is closed or
+ * synced, and no earlier; an error of it is told then.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -21,6 +23,7 @@ enum { KEPT_SECONDS = 600 };
 
 /* Below ROOT's descriptor: what stands behind the slash. */
 static int root_fd;
+static int writes_late;
 static const char* below(const char* path) {
   return path[1] == '\0' ? "." : path + 1;
 }
@@ -35,7 +38,8 @@ static int fd_of(const struct fuse_file_info* file) {
 }
 
 static void* begin(struct fuse_conn_info* connection, struct fuse_config* config) {
-  (void)connection;
+  writes_late = getenv("LAZY_WRITES") != NULL;
+  if (writes_late) connection->want |= FUSE_CAP_WRITEBACK_CACHE;
   config->attr_timeout = config->entry_timeout = KEPT_SECONDS;
   config->negative_timeout = 0;
   config->use_ino = 1;
@@ -58,14 +62,19 @@ static int list(const char* path, void* to, fuse_fill_dir_t fill, off_t from,
   }
   return done(closedir(folder));
 }
+/* The kernel orders appends itself, and reads what a late write leaves of a page. */
+static int opened_with(int flags) {
+  flags &= ~O_APPEND;
+  return writes_late && (flags & O_ACCMODE) == O_WRONLY ? (flags & ~O_ACCMODE) | O_RDWR : flags;
+}
 static int open_file(const char* path, struct fuse_file_info* file) {
-  const int fd = openat(root_fd, below(path), file->flags & ~O_APPEND);
+  const int fd = openat(root_fd, below(path), opened_with(file->flags));
   if (fd < 0) return -errno;
   file->fh = (uint64_t)fd;
   return 0;
 }
 static int create(const char* path, mode_t mode, struct fuse_file_info* file) {
-  const int fd = openat(root_fd, below(path), (file->flags & ~O_APPEND) | O_CREAT, mode);
+  const int fd = openat(root_fd, below(path), opened_with(file->flags) | O_CREAT, mode);
   if (fd < 0) return -errno;
   file->fh = (uint64_t)fd;
   return 0;
