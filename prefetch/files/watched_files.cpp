@@ -21,8 +21,7 @@ constexpr std::uint32_t kLeastFiles = 16;
 // Plans are looked for after so many files, and not often.
 constexpr std::uint32_t kFilesBefore = 4;
 constexpr unsigned kMostTries = 4;
-constexpr unsigned kMostGaps = 4;
-constexpr std::size_t kMostBytesATry = std::size_t{2} << 20;
+constexpr std::size_t kMostBytesATry = std::size_t{8} << 20;
 constexpr std::size_t kPlanBytes = std::size_t{1} << 20;
 // The files before the one that begins lie so near to it in an order that is the right one.
 constexpr std::uint32_t kNear = 4;
@@ -38,9 +37,10 @@ struct Directory {
   std::uint64_t previous[2];  // the files that began before, the last one first
   std::uint32_t begun, foretold;
   unsigned tries;
+  std::uint32_t kept_number;  // of `kept`
   KeptKey key;
   bool is_written;
-  char folder[kMostFolderBytes + 1];  // with its slash
+  char folder[kMostRootBytes + 1];  // with its slash
 };
 
 constinit bool g_watches = false;
@@ -68,7 +68,7 @@ constinit AfterFork g_after_fork([]() noexcept {
 });
 
 struct Place {
-  char path[kMostFolderBytes + kMostNameBytes + 1];
+  char path[kMostRootBytes + kMostNameBytes + 1];
   std::size_t folder_bytes = 0, bytes = 0;
   const char* name() const noexcept { return path + folder_bytes; }
   std::size_t name_bytes() const noexcept { return bytes - folder_bytes; }
@@ -103,7 +103,7 @@ bool place_of(int fd, Place& place) noexcept {
   if (ends_with(place.path, " (deleted)")) return false;
   place.bytes = static_cast<std::size_t>(bytes);
   place.folder_bytes = folder_of(place.path, place.bytes);
-  return place.folder_bytes <= kMostFolderBytes && place.name_bytes() != 0 &&
+  return place.folder_bytes <= kMostRootBytes && place.name_bytes() != 0 &&
          place.name_bytes() <= kMostNameBytes;
 }
 
@@ -161,25 +161,25 @@ bool follow_in(Directory& directory, const FileOrder* order, std::uint64_t hash)
 }
 
 void look_among_kept(Directory& directory, std::uint64_t hash) noexcept {
+  const std::uint64_t numbers = KeptOfPath(directory.key.path, kKind).numbers();
   std::size_t looked_at = 0;
-  unsigned gaps = 0;
   for (std::uint32_t number = 0; number < kMostKeptOfPath && looked_at < kMostBytesATry; ++number) {
-    const std::span<const std::byte> plan = read_kept({directory.key.path, number}, kKind);
+    if ((numbers >> number & 1) == 0) continue;
+    const KeptKey key{directory.key.path, number};
+    const std::span<const std::byte> plan = read_kept(key, kKind);
     looked_at += plan.size();
-    if (plan.empty()) {
-      if (++gaps > kMostGaps) return;
-      continue;
-    }
-    FileOrder* order = FileOrder::make();
+    FileOrder* order = plan.empty() ? nullptr : FileOrder::make();
     const bool is_right =
         order != nullptr && order->decode(plan) && follow_in(directory, order, hash);
     release_kept(plan);
-    if (is_right) {
-      release(directory.kept);
-      directory.kept = order;
-      return;
+    if (!is_right) {
+      release(order);
+      continue;
     }
-    release(order);
+    release(directory.kept);
+    directory.kept = order;
+    directory.kept_number = number;
+    return;
   }
 }
 
@@ -238,7 +238,10 @@ void keep_file_orders() noexcept {
   if (g_unfit) return;
   for (Directory& one : g_directories) {
     if (one.own == nullptr || one.own->size() < kLeastFiles) continue;
-    if (2 * one.foretold >= one.begun) continue;
+    if (2 * one.foretold >= one.begun) {
+      touch_kept({one.key.path, one.kept_number}, kKind);
+      continue;
+    }
     auto* const memory = static_cast<std::byte*>(private_memory(kPlanBytes));
     if (memory == nullptr) return;
     const std::size_t bytes = one.own->encode({memory, kPlanBytes});

@@ -31,11 +31,11 @@ void keep_file_orders() noexcept;
 void leave_files_by_jump() noexcept;
 
 // What a thread of ours reads ahead: the next file, NUL-terminated.
-inline constexpr std::size_t kMostFolderBytes = 1024;
+inline constexpr std::size_t kMostRootBytes = 1024;
 struct FileAhead {
   unsigned directory;
   std::uint64_t hash;
-  char path[kMostFolderBytes + kMostNameBytes + 1];
+  char path[kMostRootBytes + kMostNameBytes + 1];
 };
 bool next_file(FileAhead& file) noexcept;
 // It turned out to have so many bytes to be read ahead.
