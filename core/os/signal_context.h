@@ -35,7 +35,7 @@ extern void* __libc_stack_end __attribute__((weak));  // ld.so's: where the main
 
 // Whether a frame of a handler with this restorer may lie on the thread's stack: the kernel puts
 // the restorer's address where the handler returns to. Looks from `from` on; remains of an old
-// frame count as one. True on any other stack than the main thread's, whose bounds are not known.
+// frame count as one. The main thread's stack:
 [[gnu::noinline, gnu::no_sanitize_address, gnu::no_sanitize_thread]] inline bool may_return_to(
     std::uintptr_t restorer, const void* from) noexcept {
   // Nothing else is mapped so near below the main stack (the kernel leaves 128 MiB for it).
@@ -49,11 +49,43 @@ extern void* __libc_stack_end __attribute__((weak));  // ld.so's: where the main
   }
   return false;
 }
+// Another thread's: libc keeps the thread's own block at the upper end of its stack. Where that is
+// not so, nor on a coroutine's stack, all up to it is not mapped in one piece, mostly; the kernel
+// reads, so that this is an error, and true.
+[[gnu::noinline]] inline bool may_return_to_in_thread(std::uintptr_t restorer,
+                                                      const void* from) noexcept {
+  constexpr std::uintptr_t kMostBytes = std::uintptr_t{64} << 20;
+  std::uintptr_t end = 0;
+  __asm__("mov %%fs:0, %0" : "=r"(end));
+  auto at = reinterpret_cast<std::uintptr_t>(from) & ~7ul;
+  if (restorer == 0 || at >= end || end - at > kMostBytes) return true;
+  const long process = raw::getpid();
+  volatile std::uintptr_t words[64];
+  bool found = false;
+  while (at < end && !found) {
+    const std::uintptr_t bytes = end - at < sizeof words ? (end - at) & ~7ul : sizeof words;
+    if (bytes == 0) break;
+    struct Piece {
+      std::uintptr_t at, bytes;
+    };
+    const Piece here{reinterpret_cast<std::uintptr_t>(&words[0]), bytes}, there{at, bytes};
+    if (raw::call(SYS_process_vm_readv, process, raw::word(&here), 1, raw::word(&there), 1) !=
+        static_cast<long>(bytes)) {
+      return true;
+    }
+    for (std::uintptr_t i = 0; i < bytes / 8; ++i) {
+      found = found || words[i] == restorer;
+      words[i] = 0;  // not to be found by a later search
+    }
+    at += bytes;
+  }
+  return found;
+}
 inline bool may_be_its_handler(SignalAction& action, const void* from) noexcept {
   const std::uintptr_t restorer = action.restorer;
   // Not to be found by a later search.
   *static_cast<volatile std::uintptr_t*>(&action.restorer) = 0;
-  return may_return_to(restorer, from);
+  return may_return_to(restorer, from) && may_return_to_in_thread(restorer, from);
 }
 #else
 inline bool may_be_its_handler(SignalAction&, const void*) noexcept {

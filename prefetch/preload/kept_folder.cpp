@@ -50,7 +50,7 @@ bool is_draft(const char* name) noexcept {
 }
 
 bool is_kept(const char* name) noexcept {
-  return ends_with(name, ".recorded") || ends_with(name, ".markov");
+  return ends_with(name, ".recorded") || ends_with(name, ".markov") || ends_with(name, ".files");
 }
 
 // Whether there are more than `eighths` of what there may be.

@@ -32,6 +32,10 @@ struct KeptState {
   std::uint8_t firsts, tries;
   std::uint8_t resumed;  // behind the one of the first reads that came again; 0: none did
   std::uint32_t reads, planned;
+  // Of the file as one among others of its directory (files/watched_files.h).
+  bool ahead;  // it was read ahead
+  std::uint32_t ahead_bytes;
+  std::uint64_t bytes_read;
   patterns::Extent first[kFirst];  // that the stream has read
 };
 

@@ -9,6 +9,8 @@
 #include "prefetch/cache/piece_fillers.h"
 #include "prefetch/cache/read_cache.h"
 #include "prefetch/cache/written_files.h"
+#include "prefetch/files/file_readers.h"
+#include "prefetch/files/watched_files.h"
 #include "prefetch/preload/helper_thread.h"
 #include "prefetch/preload/plan_choice.h"
 #include "prefetch/preload/program_transfers.h"
@@ -52,7 +54,13 @@ void set_up() noexcept {
 }
 
 void note(StreamSlot& slot) noexcept {
-  const prefetch::Counts& counts = slot.stream().counts();
+  prefetch::Counts counts = slot.stream().counts();
+  const KeptState* const state = kept_state(slot);
+  if (state != nullptr && state->ahead) {  // before it was opened: all of it
+    counts.hits = static_cast<std::uint32_t>(counts.reads);
+    ++counts.requested;
+    counts.requested_bytes += state->ahead_bytes;
+  }
   if (counts.requested == 0) return;
   g_host->note({.fd = slot.fd,
                 .file = slot.file,
@@ -84,18 +92,31 @@ bool read_by_stdio(StreamSlot& slot, Extent& access) noexcept {
   return true;
 }
 
+// The first read of a descriptor begins a file of its directory. True where others are to be read
+// ahead now. The stream is locked.
+bool saw_file(KeptState& state, const Transfer& read) noexcept {
+  const bool is_first = state.bytes_read == 0;
+  state.bytes_read += static_cast<std::uint64_t>(read.bytes);
+  if (!is_first) return false;
+  const FileBegun begun = file_begins(read.fd, read.duration_ticks >= quick_ticks());
+  state.ahead = begun.ahead;
+  state.ahead_bytes = begun.bytes;
+  return begun.wants;
+}
+
 // A read that may count. Locks its stream.
 __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) noexcept {
   if (!g_slots_ready.load(std::memory_order_acquire)) set_up();
   if (slot == nullptr) slot = make_slot(read.fd, read.file);
   if (slot == nullptr) return;
-  bool wants = false;
+  bool wants = false, wants_files = false;
   {
     const ThreadGuard guard(slot->lock);
     if (!slot->live || slot->fd != read.fd || slot->file != read.file || slot->unfit) return;
     Extent access{read.offset, read.bytes};
-    if (read.buffered && !read_by_stdio(*slot, access)) return;
     KeptState* const state = g_options.kind->name == "recorded" ? kept_state(*slot) : nullptr;
+    if (state != nullptr) wants_files = saw_file(*state, read);
+    if (read.buffered && !read_by_stdio(*slot, access)) return;
     if (state != nullptr && state->plan != nullptr) state->plan->add(access);
     const bool planned = state != nullptr && is_planned(*slot, access);
     wants = slot->stream().saw_read(access, read.start_ticks, read.duration_ticks);
@@ -108,7 +129,9 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
   if (!read.served && is_any_cached(slot->number)) {
     take_over({slot->number, read.fd, read.file}, {read.offset, read.bytes});
   }
-  if (wants) ask_helper(*slot);
+  // The helper is who joins the node's budget.
+  if (wants || wants_files) ask_helper(*slot);
+  if (wants_files) ask_file_readers();
 }
 
 inline void saw_read(const Transfer& read) noexcept {
@@ -169,6 +192,7 @@ void before_close(int fd, std::uint32_t) noexcept {
   slot->stream().end();
   note(*slot);
   keep_model(*slot);
+  if (const KeptState* const state = kept_state(*slot)) file_ends(fd, state->bytes_read);
   free_slot(*slot);
 }
 
@@ -183,12 +207,14 @@ void before_trace() noexcept {
     note(slot);
     keep_model(slot);
   }
+  keep_file_orders();
 }
 
 // A signal handler leaves this thread's calls by longjmp.
 void jumped() noexcept {
   release_by_jump(g_setup_lock);
   leave_slice_by_jump();
+  leave_files_by_jump();
   if (g_slots_ready.load(std::memory_order_acquire)) leave_slots_by_jump();
   if (leave_cache_by_jump()) end_caching("a signal handler jumped out of a change of it");
 }
@@ -214,6 +240,10 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
   set_up_kept(*host);
   set_up_helper(*host, *g_options.schedule);
   set_up_slices(*host, *g_options.schedule);
+  if (g_options.kind->name == "recorded" && !g_options.schedule->reads_itself()) {
+    set_up_files(*host);
+    set_up_file_readers(*host, *g_options.schedule);
+  }
   auto& transfers = hooks->transfers;
   if (g_options.delivery == Delivery::kCache && set_up_caching(*host, g_options)) {
     transfers.serve_read = serve_read;

@@ -116,8 +116,12 @@ def begin(call: dict[str, Any]) -> float:
 
 
 def notes(place: Place) -> dict[str, Any]:
-    (found,) = [c["arguments"] for c in place.calls() if c["name"] == "iotune_prefetch"]
-    return dict(found)
+    (found,) = notes_of_files(place)
+    return found
+
+
+def notes_of_files(place: Place) -> list[dict[str, Any]]:
+    return [dict(c["arguments"]) for c in place.calls() if c["name"] == "iotune_prefetch"]
 
 
 HELPER = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 from support.place import Place, main, not_verified
@@ -81,11 +82,13 @@ def in_handler(place: Place) -> None:
     if not fuse_works(place):
         return
     data_file(place, 64 << 20)
-    for how in ("plain", "nodefer", "nodefer-kept", "stack"):
+    hows = ("plain", "nodefer", "nodefer-kept", "stack")
+    for how, thread in itertools.product(hows, ([], ["thread"])):
         with mounted(place, place.scratch / "fuse.iotrace", 1) as mount:
             done = place.right(place.run(place.bin / "reads_in_handler", mount / "data", how,
-                                         IOTUNE_PREFETCH="pattern"))  # fmt: skip
-        assert done.out.split() == [b"1", b"2"], (how, done.out)
+                                         *thread, IOTUNE_PREFETCH="pattern"))  # fmt: skip
+        before = 1 + len(thread)
+        assert [int(word) for word in done.out.split()] == [before, before + 1], (how, thread)
 
 
 def jumps(place: Place) -> None:

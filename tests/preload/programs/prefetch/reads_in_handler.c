@@ -1,13 +1,15 @@
 /* Reads by a pattern inside of a signal handler, then outside; counts the process's threads.
  *
- *   reads_in_handler FILE plain|nodefer|nodefer-kept|stack
+ *   reads_in_handler FILE plain|nodefer|nodefer-kept|stack [thread]
  *
  * `nodefer`: the handler's signal is not blocked while it runs; `nodefer-kept`: nor is the handler
  * gone when main reads; `stack`: it runs on a stack of its
- * own. On stdout: the threads after the handler's reads, and after those of main. */
+ * own; `thread`: all of it in a thread of its own. On stdout: the threads after the handler's
+ * reads, and after those of main. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,23 +40,33 @@ static void on_signal(int number) {
   threads_in_handler = threads();
 }
 
-int main(int count, char** words) {
-  if (count != 3 || (file = open(words[1], O_RDONLY)) < 0) return 2;
+static void* run(void* how) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
-  if (strncmp(words[2], "nodefer", 7) == 0) action.sa_flags = SA_NODEFER;
-  if (strcmp(words[2], "stack") == 0) {
+  if (strncmp(how, "nodefer", 7) == 0) action.sa_flags = SA_NODEFER;
+  if (strcmp(how, "stack") == 0) {
     const stack_t stack = {malloc(1 << 20), 0, 1 << 20};
     sigaltstack(&stack, NULL);
     action.sa_flags = SA_ONSTACK | SA_NODEFER;
   }
   sigaction(SIGUSR1, &action, NULL);
   raise(SIGUSR1);
-  if (strcmp(words[2], "plain") != 0 && strcmp(words[2], "nodefer-kept") != 0) {
+  if (strcmp(how, "plain") != 0 && strcmp(how, "nodefer-kept") != 0) {
     signal(SIGUSR1, SIG_DFL);
   }
   read_some(30, 30);
   printf("%d %d\n", threads_in_handler, threads());
+  return NULL;
+}
+
+int main(int count, char** words) {
+  if (count < 3 || (file = open(words[1], O_RDONLY)) < 0) return 2;
+  pthread_t thread;
+  if (count == 3) {
+    run(words[2]);
+  } else if (pthread_create(&thread, NULL, run, words[2]) != 0 || pthread_join(thread, NULL) != 0) {
+    return 2;
+  }
   return 0;
 }
