@@ -191,7 +191,9 @@ Interface interface_of(const char* name) noexcept {
 struct Absent {
   const CallerSymbol* symbol;
   const LoadedObject* caller;
+  std::uint32_t name_hash;  // a symbol may be asked for under two names (find_small_form)
   unsigned long long loads;
+  bool operator==(const Absent&) const noexcept = default;
 };
 Absent& absent_of(const CallerSymbol& symbol) noexcept {
   static constinit Absent known[16] = {};
@@ -258,7 +260,8 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
   };
   with_objects_still([&](const LoadCounts& counts) {
     Absent& absent = absent_of(*this);
-    if (absent.symbol == this && absent.caller == caller && absent.loads == counts.added) return;
+    const Absent sought{this, caller, SymbolName(name).gnu_hash, counts.added};
+    if (absent == sought) return;
     const LoadedObject* const library = caller == own_object() ? nullptr : caller;
     const SymbolUse use = library == nullptr ? SymbolUse{true, nullptr} : use_of(*library, name);
     const SymbolName wanted(name, use.version);
@@ -272,7 +275,7 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
       found.added_objects = counts.added;
     }
     if (function == nullptr) {
-      absent = {this, caller, counts.added};
+      absent = sought;
       return;
     }
     found.real.function = function;
