@@ -1,5 +1,6 @@
-// Weak references: a program asks by them whether it has an MPI, an HDF5 or a Caliper, or a call that
-// older ones lack. Each of these names is exported by libiotune.so, so that the loader answers yes.
+// Weak references: a program asks by them whether it has an MPI, an HDF5 or a Caliper, or a call
+// that older ones lack. Each of these names is exported by libiotune.so, so that the loader answers
+// yes.
 #pragma once
 
 namespace iotune {

@@ -1,4 +1,5 @@
-// Regions that lie too deep to be recorded: of each whose it is, so that an end finds its own begin.
+// Regions that lie too deep to be recorded: of each whose it is, so that an end finds its own
+// begin.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-/* missing_caliper CALIPER: marks regions where there is no Caliper yet, then with one. That it is not
- * there is looked up once: what a look-up would read of this program cannot be read meanwhile. */
+/* missing_caliper CALIPER: marks regions where there is no Caliper yet, then with one. That it is
+ * not there is looked up once: what a look-up would read of this program cannot be read meanwhile.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static void* symbols;  /* the segment with the program's symbols and relocations */
+static void* symbols; /* the segment with the program's symbols and relocations */
 static size_t bytes;
 
 static int find_segment(struct dl_phdr_info* object, size_t size, void* unused) {
