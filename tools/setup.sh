@@ -51,7 +51,8 @@ readonly HDF5_WHEELS=(tables==3.11.1 h5py==3.16.0 netCDF4==1.7.5.1.post1)
 # Versions of the Rust package that carries the same ones as source.
 readonly HDF5_CRATES=(0.9.5 0.10.1 0.10.4)
 readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bin libopenmpi-dev
-  libhdf5-openmpi-dev gfortran fio rsync sqlite3 libpython3.11-testsuite libjemalloc2)
+  libhdf5-openmpi-dev gfortran fio rsync sqlite3 libpython3.11-testsuite libjemalloc2
+  libtcmalloc-minimal4 heaptrack valgrind)
 
 # Drishti after 0.6 needs a package that is in no registry, and 0.6 a pandas before 3.
 readonly PEER_WHEELS=(dftracer==2.2.0 darshan==3.5.0)

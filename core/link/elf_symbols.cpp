@@ -11,11 +11,13 @@ namespace iotune {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::uint32_t kJumpSlot = R_X86_64_JUMP_SLOT;
+constexpr std::uint32_t kJumpSlot = R_X86_64_JUMP_SLOT, kGlobalData = R_X86_64_GLOB_DAT,
+                        kAddress = R_X86_64_64;
 #elif defined(__aarch64__)
-constexpr std::uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT;
+constexpr std::uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT, kGlobalData = R_AARCH64_GLOB_DAT,
+                        kAddress = R_AARCH64_ABS64;
 #else
-#error "which relocation of this processor is a jump slot?"
+#error "which relocations of this processor store a symbol's address?"
 #endif
 
 // The loader replaces most of the dynamic section's addresses by absolute ones, where it may write
@@ -28,6 +30,7 @@ const T* table_at(const struct link_map& object, Elf64_Addr address) noexcept {
 struct Relocations {
   const Elf64_Rela* entries = nullptr;
   std::size_t count = 0;
+  std::size_t without_symbol = 0;  // that many at the begin
 };
 
 struct Tables {
@@ -71,6 +74,9 @@ Tables tables_of(const struct link_map& object) noexcept {
         break;
       case DT_RELASZ:
         found.others.count = at->d_un.d_val / sizeof(Elf64_Rela);
+        break;
+      case DT_RELACOUNT:
+        found.others.without_symbol = at->d_un.d_val;
         break;
       case DT_GNU_HASH:
         found.gnu_hash = table_at<std::uint32_t>(object, at->d_un.d_ptr);
@@ -226,6 +232,25 @@ void** call_slot_of(const struct link_map& object, const char* name) noexcept {
     return reinterpret_cast<void**>(object.l_addr + entry.r_offset);
   }
   return nullptr;
+}
+
+void visit_weak_slots(const struct link_map& object,
+                      void (*visit)(void** slot, const char* name, void* context),
+                      void* context) noexcept {
+  const Tables tables = tables_of(object);
+  if (tables.symbols == nullptr || tables.names == nullptr) return;
+  for (const Relocations& table : {tables.calls, tables.others}) {
+    if (table.entries == nullptr) continue;
+    for (std::size_t i = table.without_symbol; i < table.count; ++i) {
+      const Elf64_Rela& entry = table.entries[i];
+      const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info));
+      if (type != kJumpSlot && type != kGlobalData && type != kAddress) continue;
+      const Elf64_Sym& symbol = tables.symbols[ELF64_R_SYM(entry.r_info)];
+      if (symbol.st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) != STB_WEAK) continue;
+      visit(reinterpret_cast<void**>(object.l_addr + entry.r_offset), tables.names + symbol.st_name,
+            context);
+    }
+  }
 }
 
 const char* soname_of(const struct link_map& object) noexcept {

@@ -33,6 +33,12 @@ SymbolUse use_of(const link_map& object, const char* name) noexcept;
 // loader stores the function; nullptr: none. It may be read-only by now.
 void** call_slot_of(const link_map& object, const char* name) noexcept;
 
+// Calls `visit` with each word of the object in which the loader stored the address of what the
+// object asks for weakly, and may do without: 0 where nobody defines it.
+void visit_weak_slots(const link_map& object,
+                      void (*visit)(void** slot, const char* name, void* context),
+                      void* context) noexcept;
+
 // What DT_SONAME calls the object; nullptr: nothing.
 const char* soname_of(const link_map& object) noexcept;
 

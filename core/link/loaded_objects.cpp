@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/link/loader_calls.h"
+#include "core/os/private_memory.h"
 #include "core/os/sleep_lock.h"
 #include "core/process/thread_state.h"
 
@@ -148,7 +149,7 @@ int do_work(struct dl_phdr_info* object, std::size_t, void* context) noexcept {
 struct WritableSearch {
   const ElfW(Dyn) * dynamic;  // which object it is
   std::uintptr_t address;
-  bool writable;
+  bool writable, is_protected;  // by its segment; by the loader, later on
 };
 
 int look_at_segments(struct dl_phdr_info* object, std::size_t, void* context) noexcept {
@@ -165,8 +166,15 @@ int look_at_segments(struct dl_phdr_info* object, std::size_t, void* context) no
     if (header.p_type == PT_GNU_RELRO) is_protected = true;
   }
   if (!wanted) return 0;
-  search.writable = writable && !is_protected;
+  search.writable = writable;
+  search.is_protected = is_protected;
   return 1;
+}
+
+WritableSearch segments_at(const LoadedObject& object, const void* address) noexcept {
+  WritableSearch search{object.l_ld, reinterpret_cast<std::uintptr_t>(address), false, false};
+  visit_objects(look_at_segments, &search);
+  return search;
 }
 
 bool is_named(const LoadedObject& object, const char* needed) noexcept {
@@ -238,9 +246,21 @@ void with_objects_still(void (*work)(const LoadCounts& counts, void* context),
 }
 
 bool is_writable_in(const LoadedObject& object, const void* address) noexcept {
-  WritableSearch search{object.l_ld, reinterpret_cast<std::uintptr_t>(address), false};
-  visit_objects(look_at_segments, &search);
-  return search.writable;
+  const WritableSearch found = segments_at(object, address);
+  return found.writable && !found.is_protected;
+}
+
+bool store_in(const LoadedObject& object, void** slot, void* value) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(slot);
+  const WritableSearch found = segments_at(object, slot);
+  if (!found.writable || address % sizeof(void*) != 0) return false;
+  // A word lies in one page.
+  const std::uintptr_t page_bytes = getauxval(AT_PAGESZ);
+  auto* const page = reinterpret_cast<void*>(address & ~(page_bytes - 1));
+  if (found.is_protected) protect_pages(page, page_bytes, false);
+  std::atomic_ref<void*>(*slot).store(value, std::memory_order_release);
+  if (found.is_protected) protect_pages(page, page_bytes, true);
+  return true;
 }
 
 // Bounded: what the threads wait for may in the end be the thread that forks, in a callback of its

@@ -43,6 +43,9 @@ void forget_other_threads() noexcept;
 // Whether `object` has this address in a segment that it may store to, now that the loader has
 // protected what it relocated (PT_GNU_RELRO).
 bool is_writable_in(const LoadedObject& object, const void* address) noexcept;
+// Stores into a word of the object's, also one that the loader has protected; false where it lies
+// in no segment that was ever to be written.
+bool store_in(const LoadedObject& object, void** slot, void* value) noexcept;
 
 // How many objects the loader has added and removed so far.
 struct LoadCounts {

@@ -12,7 +12,8 @@ namespace iotune {
 // kMpich: MPICH 3.2 to 5 in its own ABI and its kin; kOpenMpi: 4 and 5; kStandard: MPI 5.0's ABI.
 enum class MpiAbi : std::uint8_t { kMpich, kOpenMpi, kStandard };
 
-enum class Interface : std::uint8_t { kHdf5, kMpi };
+// kOther: a library whose calls are passed on by their callers alone; it is no provider.
+enum class Interface : std::uint8_t { kHdf5, kMpi, kOther };
 
 // A loaded library that provides HDF5 or MPI, not a tool that wraps it. Nothing here keeps it
 // loaded: when it leaves, its place is given to another one, which gets a number of its own.

@@ -179,7 +179,27 @@ void* CallerSymbol::find_unknown(const char* name, const void* caller) noexcept 
 
 namespace {
 enum class Guess : std::uint8_t { kNone, kCertain, kUncertain };
+
+Interface interface_of(const char* name) noexcept {
+  if (std::strncmp(name, "H5", 2) == 0) return Interface::kHdf5;
+  const char* const mpi = *name == 'P' ? name + 1 : name;
+  return std::strncmp(mpi, "MPI_", 4) == 0 ? Interface::kMpi : Interface::kOther;
 }
+
+// A call for which a library finds no function, and how many objects the loader had added by then:
+// it finds none until another one comes. Used with the objects still.
+struct Absent {
+  const CallerSymbol* symbol;
+  const LoadedObject* caller;
+  std::uint32_t name_hash;  // a symbol may be asked for under two names (find_small_form)
+  unsigned long long loads;
+  bool operator==(const Absent&) const noexcept = default;
+};
+Absent& absent_of(const CallerSymbol& symbol) noexcept {
+  static constinit Absent known[16] = {};
+  return known[reinterpret_cast<std::uintptr_t>(&symbol) / sizeof symbol % 16];
+}
+}  // namespace
 
 struct CallerSymbol::LookUp {
   RealFunction real;
@@ -227,17 +247,21 @@ bool CallerSymbol::publish(const LookUp& found) noexcept {
 // called to say what it is.
 RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller) noexcept {
   const OwnCode own;
-  const Interface interface = std::strncmp(name, "H5", 2) == 0 ? Interface::kHdf5 : Interface::kMpi;
+  const Interface interface = interface_of(name);
   const auto kind = static_cast<std::size_t>(interface);
   LookUp found{{}, caller, nullptr, nullptr, Guess::kNone, 0};
   Introduction introduction;
   bool is_new = false;
   const auto settle = [&](Provider* provider) {
+    if (interface == Interface::kOther) provider = nullptr;
     if (provider != nullptr && provider->known[kind]) found.real.provider = provider;
     found.real.internal = found.real.provider != nullptr && found.behind == caller;
     found.real.looked_up = publish(found);
   };
   with_objects_still([&](const LoadCounts& counts) {
+    Absent& absent = absent_of(*this);
+    const Absent sought{this, caller, SymbolName(name).gnu_hash, counts.added};
+    if (absent == sought) return;
     const LoadedObject* const library = caller == own_object() ? nullptr : caller;
     const SymbolUse use = library == nullptr ? SymbolUse{true, nullptr} : use_of(*library, name);
     const SymbolName wanted(name, use.version);
@@ -250,7 +274,10 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
       found.guess = guess.certain ? Guess::kCertain : Guess::kUncertain;
       found.added_objects = counts.added;
     }
-    if (function == nullptr) return;
+    if (function == nullptr) {
+      absent = sought;
+      return;
+    }
     found.real.function = function;
     found.callee = object_at(function);
     // Those that are known are no tools: most calls of a library ask for nothing else.
@@ -261,7 +288,8 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
     found.real.lasting = found.callee != nullptr &&
                          (is_from_start(found.callee) ||
                           (library != nullptr && symbol_of(*library, wanted) == function));
-    is_new = found.behind != nullptr && (provider == nullptr || !provider->asked[kind]);
+    is_new = interface != Interface::kOther && found.behind != nullptr &&
+             (provider == nullptr || !provider->asked[kind]);
     if (is_new) {
       prepare_introduction(*found.behind, interface, introduction);
     } else {

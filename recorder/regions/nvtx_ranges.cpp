@@ -1,8 +1,9 @@
 // Ranges that a program marks by NVTX 3. Its functions are inline in the program and do nothing
 // until an injection library, named by NVTX_INJECTION64_PATH, hands them functions of its own:
-// libiotune.so is one, and `iotune run` names it. The interface is the one of NVTX's public headers
-// (nvtx3/nvtxDetail/nvtxTypes.h); what of it is not recorded here stays a function that does
-// nothing: marks, and ranges that begin and end anywhere (nvtxRangeStart), which do not nest.
+// libiotune.so is one, and names itself (environment_calls.cpp). The interface is the one of NVTX's
+// public headers (nvtx3/nvtxDetail/nvtxTypes.h); what of it is not recorded here stays a function
+// that does nothing: marks, and ranges that begin and end anywhere (nvtxRangeStart), which do not
+// nest.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -7,6 +7,7 @@
 #include "core/os/fnv1a.h"
 #include "core/os/private_memory.h"
 #include "core/process/thread_state.h"
+#include "recorder/regions/deep_regions.h"
 #include "recorder/regions/ring_account.h"
 #include "recorder/ring/buffer_state.h"
 #include "recorder/ring/record_writer.h"
@@ -25,6 +26,11 @@ constexpr int kMostOpen = 64;
 constexpr std::uint32_t kMostAlone = 256;
 // Longer names are cut; what was cut off is told by its hash.
 constexpr std::size_t kNameBytes = 208, kHashDigits = 8;
+// Before there is a file records of regions have to fit into the early ring, and leave room for
+// calls: for each name what its first entry and its sum take, and further entries as far as they
+// fit.
+constexpr std::size_t kEarlyNamesBytes = 32u << 10, kEarlyEntriesBytes = 4u << 10;
+static_assert(kEarlyNamesBytes + kEarlyEntriesBytes + kManyEarlyBytes < kEarlyRingBytes);
 
 // A region in its place among the others.
 struct Name {
@@ -106,15 +112,28 @@ enum Place : unsigned {
   kPlaces
 };
 
+constexpr std::size_t kBeginNumbers = 3, kEndNumbers = 8;
+
+std::size_t record_bytes(std::size_t numbers, std::size_t text_bytes) noexcept {
+  return kRecordHeadBytes + 8 * numbers + ((text_bytes + 7) & ~std::size_t{7});
+}
+std::size_t entry_bytes(std::size_t text_bytes) noexcept {
+  return record_bytes(kBeginNumbers, text_bytes) + record_bytes(kEndNumbers, text_bytes);
+}
+std::size_t first_bytes(std::size_t text_bytes) noexcept {
+  return entry_bytes(text_bytes) + record_bytes(kPlaces, text_bytes);
+}
+
 }  // namespace
 
 struct RegionTable {
   int names, open;
-  std::uint32_t too_deep;  // regions that are open beyond kMostOpen
+  std::size_t early_names_bytes, early_entries_bytes;
   Ring* ring;
   RingAccount account;
   Open stack[kMostOpen];
   Name name[kMostNames];
+  DeepRegions deep;  // beyond kMostOpen
 
   // Counts what the thread's calls did since the last time for the innermost region.
   void take() noexcept {
@@ -122,6 +141,10 @@ struct RegionTable {
     account.take(*ring, open > 0 ? stack[open - 1].io : unused);
   }
   int find(const char* text, std::uint64_t hash) noexcept;
+  int find_others() noexcept;
+  bool has_room_for(const Name& entered) noexcept;
+  template <typename Write>
+  void mark(CallNumber number, std::uint64_t at_ticks, Write write) noexcept;
   void begin(RegionOwner owner, const char* text, std::int64_t value) noexcept;
   bool end(RegionOwner owner, const char* text) noexcept;
   void end_innermost(std::uint64_t now) noexcept;
@@ -135,13 +158,12 @@ int RegionTable::find(const char* text, std::uint64_t hash) noexcept {
   for (int i = 0; i < names; ++i) {
     if (name[i].hash == hash && name[i].parent == parent) return i;
   }
-  if (names >= kOtherNames) {
-    if (names == kOtherNames) {
-      Name& others = name[names++];
-      std::memcpy(others.text, kOtherName, std::strlen(kOtherName) + 1);
-      others.parent = -1;
-    }
-    return kOtherNames;
+  if (names == kOtherNames) return find_others();
+  if (!ring->in_file) {
+    const std::size_t bytes = first_bytes(strnlen(text, kNameBytes - 1));
+    const std::size_t others_bytes = first_bytes(std::strlen(kOtherName));
+    if (early_names_bytes + bytes + others_bytes > kEarlyNamesBytes) return find_others();
+    early_names_bytes += bytes;
   }
   Name& added = name[names];
   copy_name(text, hash, added.text);
@@ -150,37 +172,62 @@ int RegionTable::find(const char* text, std::uint64_t hash) noexcept {
   return names++;
 }
 
+int RegionTable::find_others() noexcept {
+  Name& others = name[kOtherNames];
+  std::memcpy(others.text, kOtherName, std::strlen(kOtherName) + 1);
+  others.parent = -1;
+  return kOtherNames;
+}
+
+// Whether one more entry of the name is recorded by itself. The first one always is: from then on a
+// reader knows the name, also as the one around others.
+bool RegionTable::has_room_for(const Name& entered) noexcept {
+  if (entered.alone == 0 || ring->in_file) return entered.alone < kMostAlone;
+  const std::size_t bytes = entry_bytes(std::strlen(entered.text));
+  if (entered.alone == kMostAlone || early_entries_bytes + bytes > kEarlyEntriesBytes) return false;
+  early_entries_bytes += bytes;
+  return true;
+}
+
+template <typename Write>
+void RegionTable::mark(CallNumber number, std::uint64_t at_ticks, Write write) noexcept {
+  const std::uint32_t before = used_of(ring->word->load(std::memory_order_relaxed));
+  RecordWriter record(number, at_ticks, *ring);
+  write(record);
+  record.commit();
+  if (ring->in_file) return;
+  ring->mark_bytes += used_of(ring->word->load(std::memory_order_relaxed)) - before;
+}
+
 void RegionTable::begin(RegionOwner owner, const char* text, std::int64_t value) noexcept {
   take();
   if (open == kMostOpen) {
-    ++too_deep;
+    deep.begin(owner, hash_of(text));
     return;
   }
   const std::uint64_t hash = hash_of(text);
   const int number = find(text, hash);
   Name& entered = name[number];
   Open& region = stack[open];
-  region = {number, entered.alone < kMostAlone, owner, hash, ticks_now(), value, {}};
+  region = {number, has_room_for(entered), owner, hash, ticks_now(), value, {}};
   if (region.alone) {
     ++entered.alone;
-    RecordWriter record(CallNumber::kiotune_region_begin, region.begin_ticks);
-    record.numbers({number, entered.parent, value});
-    record.text(entered.text);
-    record.commit();
+    mark(CallNumber::kiotune_region_begin, region.begin_ticks, [&](RecordWriter& record) {
+      record.numbers({number, entered.parent, value});
+      record.text(entered.text);
+    });
   }
   ++open;
 }
 
 bool RegionTable::end(RegionOwner owner, const char* text) noexcept {
   take();
-  if (too_deep > 0) {
-    --too_deep;
-    return true;
-  }
   const std::uint64_t hash = text == nullptr ? 0 : hash_of(text);
+  if (deep.end(owner, text == nullptr ? nullptr : &hash)) return true;
   int at = open - 1;
   while (at >= 0 && (stack[at].owner != owner || (text != nullptr && stack[at].hash != hash))) --at;
   if (at < 0) return false;
+  deep.end_all();
   const std::uint64_t now = ticks_now();
   while (open > at) end_innermost(now);
   return true;
@@ -198,13 +245,13 @@ void RegionTable::end_innermost(std::uint64_t now) noexcept {
 
 void RegionTable::write_end(const Open& region, std::uint64_t now) noexcept {
   const Name& ended = name[region.name];
-  RecordWriter record(CallNumber::kiotune_region_end, now);
-  record.numbers({region.name, ended.parent, region.value, signed_ns(now - region.begin_ticks),
-                  signed_ns(region.io.ticks), static_cast<std::int64_t>(region.io.calls),
-                  static_cast<std::int64_t>(region.io.read_bytes),
-                  static_cast<std::int64_t>(region.io.written_bytes)});
-  record.text(ended.text);
-  record.commit();
+  mark(CallNumber::kiotune_region_end, now, [&](RecordWriter& record) {
+    record.numbers({region.name, ended.parent, region.value, signed_ns(now - region.begin_ticks),
+                    signed_ns(region.io.ticks), static_cast<std::int64_t>(region.io.calls),
+                    static_cast<std::int64_t>(region.io.read_bytes),
+                    static_cast<std::int64_t>(region.io.written_bytes)});
+    record.text(ended.text);
+  });
 }
 
 void RegionTable::add_to_sum(const Open& region, std::uint64_t now) noexcept {
@@ -245,13 +292,12 @@ void RegionTable::write_sum(int number, std::int64_t value) noexcept {
                                          summed.first_value,
                                          value};
   if (!summed.has_record) {
-    RecordWriter record(CallNumber::kiotune_regions, summed.noted_ticks);
-    for (const std::int64_t word : numbers) record.number(word);
-    record.text(summed.text);
-    record.commit();
+    mark(CallNumber::kiotune_regions, summed.noted_ticks, [&](RecordWriter& record) {
+      for (const std::int64_t number_of_it : numbers) record.number(number_of_it);
+      record.text(summed.text);
+    });
     const std::uint64_t word = ring->word->load(std::memory_order_relaxed);
-    const std::size_t bytes =
-        kRecordHeadBytes + 8 * kPlaces + ((std::strlen(summed.text) + 7) & ~std::size_t{7});
+    const std::size_t bytes = record_bytes(kPlaces, std::strlen(summed.text));
     if (used_of(word) < bytes) return;
     const std::size_t at = used_of(word) - bytes;
     RingRecord written;
@@ -276,13 +322,8 @@ void RegionTable::write_sum(int number, std::int64_t value) noexcept {
 namespace {
 
 RegionTable* table_of_this_thread(bool may_make) noexcept {
-  Ring* ring = t_thread.ring;
-  if (ring == nullptr || !ring->in_file) {
-    // Without a traced call there is no trace. Marks wait in memory, and half a ring of them is
-    // reason enough for one.
-    start_buffer_if_worth(0);
-    ring = ring_of_this_thread();
-  }
+  // Without a traced call there is no trace: until then marks wait in memory, however many.
+  Ring* const ring = ring_for_marks();
   if (ring == nullptr) return nullptr;
   if (ring->regions != nullptr || !may_make) return ring->regions;
   auto* const table = static_cast<RegionTable*>(private_memory(sizeof(RegionTable)));

@@ -140,9 +140,8 @@ void start_buffer_if_worth(std::int64_t bytes) noexcept {
   }
   const Ring* const ring = ring_of_this_thread();
   if (ring == nullptr || ring->in_file) return;
-  if (used_of(ring->word->load(std::memory_order_relaxed)) > ring->capacity_bytes / 2) {
-    start_buffer();
-  }
+  const std::size_t used = used_of(ring->word->load(std::memory_order_relaxed));
+  if (used - ring->mark_bytes > kManyEarlyBytes) start_buffer();
 }
 
 bool nothing_recorded() noexcept {
@@ -153,11 +152,13 @@ void expect_descriptors() noexcept {
   g_buffer.inherited = g_buffer.from_start = true;
 }
 
-Ring* ring_of_this_thread() noexcept {
+namespace {
+Ring* ring_of_this_thread(bool for_marks) noexcept {
   if (t_thread.ring != nullptr && t_thread.ring->in_file) return t_thread.ring;
   // A fork that ran no handlers shows here first: it wiped the ring.
   if (in_vfork_child()) return nullptr;
-  if (t_thread.ring != nullptr && !g_buffer.file.exists()) return t_thread.ring;
+  const bool names_files = g_buffer.inherited && !for_marks;
+  if (t_thread.ring != nullptr && !g_buffer.file.exists() && !names_files) return t_thread.ring;
   if (is_narrowed()) {
     // A new one needs memory.
     const SignalSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
@@ -165,7 +166,7 @@ Ring* ring_of_this_thread() noexcept {
     if (spare != nullptr) t_thread.ring = spare;
     return t_thread.ring != nullptr && t_thread.ring->in_file ? t_thread.ring : nullptr;
   }
-  if (g_buffer.inherited) {
+  if (names_files) {
     // A child that goes on with its parent's descriptors opens nothing by itself.
     g_buffer.inherited = false;
     if (!g_buffer.at_once || start_buffer()) {
@@ -184,6 +185,15 @@ Ring* ring_of_this_thread() noexcept {
   });
   if (t_thread.ring == nullptr || !g_buffer.file.exists()) return t_thread.ring;
   return t_thread.ring->in_file ? t_thread.ring : nullptr;
+}
+}  // namespace
+
+Ring* ring_of_this_thread() noexcept {
+  return ring_of_this_thread(false);
+}
+
+Ring* ring_for_marks() noexcept {
+  return ring_of_this_thread(true);
 }
 
 bool encode_ring(Ring& ring) noexcept {

@@ -34,9 +34,12 @@ struct alignas(64) Ring {
   std::uint16_t exact_left[kTimesKinds];    // calls whose times are still kept one by one
   std::uint64_t stored_word, stored_calls;  // what end_buffer has stored of the present epoch
   RegionTable* regions;                     // nullptr: its thread has had none
+  std::size_t mark_bytes;                   // of what lies in an early ring: regions' records
 };
 
-inline constexpr std::size_t kEarlyRingBytes = 16u << 10;
+inline constexpr std::size_t kEarlyRingBytes = 48u << 10;
+// Calls in an early ring that are reason enough for a trace.
+inline constexpr std::size_t kManyEarlyBytes = 8u << 10;
 inline constexpr std::size_t kRingBytes = 128u << 10;
 // Of threads beyond the first ones at once; more than kMaxRings at once are counted only.
 inline constexpr int kLargeRings = 32;
@@ -49,7 +52,7 @@ bool start_buffer() noexcept;
 
 // Before a call is recorded that is no reason for a trace of its own: one that moves few bytes, of
 // a file that was open before the program began, or none. Starts the buffer all the same where it
-// moves many, or half a ring of calls waits in memory. In our own code.
+// moves many, or kManyEarlyBytes of calls wait in memory. In our own code.
 void start_buffer_if_worth(std::int64_t bytes) noexcept;
 
 // Descriptors of before the program's begin are in the table: named where anything is recorded.
@@ -58,6 +61,8 @@ void expect_descriptors() noexcept;
 // The ring of this thread, had at first use, moved into the file once there is one. nullptr
 // where there is no memory, and in memory that is another process's.
 Ring* ring_of_this_thread() noexcept;
+// The same for marks of regions, which are no reason for a file in any process.
+Ring* ring_for_marks() noexcept;
 
 // Encodes the ring's records into an EVENTS block and empties it. False: no room, the ring is
 // emptied all the same and its calls are counted as dropped.

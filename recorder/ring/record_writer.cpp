@@ -100,17 +100,27 @@ RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
                                       std::uint64_t start, std::uint64_t duration) noexcept {
   Ring* ring = t_thread.ring;
   if (ring == nullptr || !ring->in_file) ring = ring_of_this_thread();
-  if (ring == nullptr) return;
-  if (ring->in_file && ring->cursor.is_full()) encode_ring(*ring);
-  word_ = ring->word->load(std::memory_order_relaxed);
-  record_ = ring->records + static_cast<std::uint32_t>(word_);
+  if (ring != nullptr) begin_in(*ring, number, layers, times, start, duration);
+}
+
+RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks, Ring& ring) noexcept {
+  begin_in(ring, number, t_thread.layers & kLayerBits, Times::kControl, at_ticks, 0);
+}
+
+[[gnu::always_inline]] inline void RecordWriter::begin_in(Ring& ring, CallNumber number,
+                                                          std::uint8_t layers, Times times,
+                                                          std::uint64_t start,
+                                                          std::uint64_t duration) noexcept {
+  if (ring.in_file && ring.cursor.is_full()) encode_ring(ring);
+  word_ = ring.word->load(std::memory_order_relaxed);
+  record_ = ring.records + static_cast<std::uint32_t>(word_);
   position_ = record_;
-  end_ = ring->records + ring->capacity_bytes;
+  end_ = ring.records + ring.capacity_bytes;
   if (position_ + kHeaderBytes > end_ && !make_room(kHeaderBytes)) return;
   const auto function = static_cast<std::uint16_t>(number);
   const bool control = times == Times::kControl;
   std::uint8_t exact = control ? kControlRecord : 0;
-  if (!control && take_exact(*ring, times)) exact = kExactRecord;
+  if (!control && take_exact(ring, times)) exact = kExactRecord;
   std::memcpy(position_ + 4, &function, 2);
   std::memcpy(position_ + 6, &layers, 1);
   std::memcpy(position_ + 7, &exact, 1);

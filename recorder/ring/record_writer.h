@@ -19,6 +19,8 @@ class RecordWriter {
   RecordWriter(const CallScope& scope, CallNumber number, Times times) noexcept;
   // For pseudo calls, which have a moment but no duration.
   RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept;
+  // A mark of a region, in the thread's ring as it is.
+  RecordWriter(CallNumber number, std::uint64_t at_ticks, Ring& ring) noexcept;
   // A transfer, in `layers`.
   RecordWriter(CallNumber number, std::uint8_t layers, std::uint64_t start,
                std::uint64_t duration) noexcept;
@@ -63,6 +65,8 @@ class RecordWriter {
   void publish(std::size_t text_bytes) noexcept;
   void begin(CallNumber number, std::uint8_t layers, Times times, std::uint64_t start,
              std::uint64_t duration) noexcept;
+  void begin_in(Ring& ring, CallNumber number, std::uint8_t layers, Times times,
+                std::uint64_t start, std::uint64_t duration) noexcept;
 
   // A signal handler's calls must not be recorded into a half-written record.
   const OwnCode own_;

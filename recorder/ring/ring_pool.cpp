@@ -34,6 +34,7 @@ void give_to(Ring& ring, long thread) noexcept {
   ring.thread = g_buffer.threads++;
   ring.owner = thread;
   ring.stored_word = ring.stored_calls = 0;
+  ring.mark_bytes = 0;
   std::memcpy(ring.exact_left, kExactCalls, sizeof kExactCalls);
   ring.cursor.emptied();
   forget_regions(ring.regions);
@@ -81,6 +82,7 @@ Ring* take_over_ring(long thread) noexcept {
 }  // namespace
 
 void move_into_file(RingPlace& place) noexcept {
+  static_assert(kEarlyRingBytes <= kSmallRingBytes - kRingHeadBytes - kRingMarksBytes);
   Ring& ring = *place.ring;
   const bool many = &place - g_ring_places >= kLargeRings;
   const std::size_t bytes = many ? kSmallRingBytes : kRingBytes;

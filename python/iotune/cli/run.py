@@ -42,10 +42,6 @@ CONTEXT = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 _PATIENCE_SECONDS = 3.0
 
 
-# Where NVTX looks for a tool that is to be told of the program's ranges; a user's own one stays.
-_INJECTION = "NVTX_INJECTION64_PATH"
-
-
 class Mode(str, Enum):
     """What the preload does."""
 
@@ -181,8 +177,6 @@ def _environment(library: str, settings: dict[str, str], programs: list[str]) ->
         reason = start.why_blind(program)
         if reason:
             say(f"{program} {reason}")
-    if settings["IOTUNE_MODE"] != Mode.off.value and _INJECTION not in os.environ:
-        settings = {**settings, _INJECTION: library}
     return start.preload_environment(os.environ, library, settings)
 
 

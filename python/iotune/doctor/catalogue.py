@@ -82,7 +82,8 @@ KINDS = (
         "What LD_PRELOAD and /etc/ld.so.preload hold besides iotune. Darshan, Recorder, dftracer, "
         "XALT, heaptrack, jemalloc, tcmalloc, mimalloc and the sanitizers are known by name.",
         "Allocators and profilers of memory are no obstacle. Two tools that watch I/O see the same "
-        "calls and measure each other: for times leave one of them out.",
+        "calls and measure each other: for times leave one of them out. docs/howto/other-tools.md "
+        "says what was tried, and how.",
     ),
     Kind(
         "process-limits", INSTALL,
@@ -141,8 +142,9 @@ KINDS = (
     Kind(
         "sanitizer", PROGRAM,
         "Sanitizers that the program is built with.",
-        "AddressSanitizer refuses to start behind another preload, so `iotune run` leaves iotune "
-        "out. Run a build without it.",
+        "AddressSanitizer has to be the first preload, so `iotune run` leaves iotune out of such a "
+        "program. With libasan.so in LD_PRELOAD it stays the first, and the program is recorded. "
+        "Or run a build without it.",
     ),
     Kind(
         "libraries", PROGRAM,

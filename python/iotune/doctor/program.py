@@ -135,7 +135,8 @@ def _sanitizer(known: Examined) -> Check:
     refused = start.why_refused(known.binary)
     if "Sanitizer" in refused:
         return Check("sanitizer", FAILS, f"it {refused}",
-                     "run a build without -fsanitize=address", known.binary)  # fmt: skip
+                     "run a build without -fsanitize=address, or put its libasan.so into "
+                     "LD_PRELOAD", known.binary)  # fmt: skip
     symbols = read_symbols(known.binary, _SANITIZERS)
     has = sorted(symbols.defined | symbols.imported) if symbols is not None else []
     others = [_SANITIZERS[one] for one in has]

@@ -14,25 +14,27 @@ from iotune.doctor.check import FAILS, PARTLY, UNKNOWN, WORKS, Check
 _SITE = "/etc/iotune.conf"
 _LD_PRELOAD = "/etc/ld.so.preload"
 _ROMIO_HINTS = "/etc/romio-hints"
-_ALONE, _BESIDE, _REFUSES = "leaves I/O alone", "watches I/O too", "refuses"
-# Begin of the file's name: what it is, and what follows.
+_ALONE, _BESIDE, _FIRST = "leaves I/O alone", "watches I/O too", "wants to be the first"
+# What iotune's own tests run beside (tests/preload/undisturbed).
+_TRIED, _STAND_IN, _UNTRIED = ", tried", ", tried by a stand-in", ", not tried"
+# Begin of the file's name: what it is, what follows, and how that is known.
 _TOOLS = {
-    "libdarshan": ("Darshan", _BESIDE),
-    "librecorder": ("Recorder", _BESIDE),
-    "libdftracer": ("dftracer", _BESIDE),
-    "libdlio_profiler": ("dftracer", _BESIDE),
-    "libscorep": ("Score-P", _BESIDE),
-    "libextrae": ("Extrae", _BESIDE),
-    "libmpiptrace": ("Extrae", _BESIDE),
-    "libxalt": ("XALT", _ALONE),
-    "libheaptrack": ("heaptrack", _ALONE),
-    "libjemalloc": ("jemalloc", _ALONE),
-    "libtcmalloc": ("tcmalloc", _ALONE),
-    "libmimalloc": ("mimalloc", _ALONE),
-    "libtbbmalloc": ("TBB's malloc", _ALONE),
-    "libiotune-yield": ("iotune's own for busy ranks", _ALONE),
-    "libiotune": ("iotune itself", _ALONE),
-    "libasan": ("AddressSanitizer", _REFUSES),
+    "libdarshan": ("Darshan", _BESIDE, _STAND_IN),
+    "librecorder": ("Recorder", _BESIDE, _UNTRIED),
+    "libdftracer": ("dftracer", _BESIDE, _TRIED),
+    "libdlio_profiler": ("dftracer", _BESIDE, _UNTRIED),
+    "libscorep": ("Score-P", _BESIDE, _UNTRIED),
+    "libextrae": ("Extrae", _BESIDE, _UNTRIED),
+    "libmpiptrace": ("Extrae", _BESIDE, _UNTRIED),
+    "libxalt": ("XALT", _ALONE, _STAND_IN),
+    "libheaptrack": ("heaptrack", _ALONE, _TRIED),
+    "libjemalloc": ("jemalloc", _ALONE, _TRIED),
+    "libtcmalloc": ("tcmalloc", _ALONE, _TRIED),
+    "libmimalloc": ("mimalloc", _ALONE, _UNTRIED),
+    "libtbbmalloc": ("TBB's malloc", _ALONE, _UNTRIED),
+    "libiotune-yield": ("iotune's own for busy ranks", _ALONE, ""),
+    "libiotune": ("iotune itself", _ALONE, ""),
+    "libasan": ("AddressSanitizer", _FIRST, _TRIED),
 }
 _LEAST_DESCRIPTORS = 64
 _LEAST_FILE_BYTES = 64 << 20
@@ -87,23 +89,30 @@ def _preloads() -> list[Check]:
     paths = list(dict.fromkeys(one for one in [*given, *of_system] if one))
     if not paths:
         return [Check("preloads", WORKS, "no other library is preloaded")]
-    return [_preload(path) for path in paths]
+    return [_preload(path, path == paths[0] and path in given) for path in paths]
 
 
-def _preload(path: str) -> Check:
+def _preload(path: str, comes_first: bool) -> Check:
     if "/" in path and "$" not in path and not os.path.exists(path):
         return Check("preloads", PARTLY, "there is no such file: each process says so on stderr",
                      "take it out of LD_PRELOAD", path)  # fmt: skip
     name = os.path.basename(path)
-    tool, does = next((of for begin, of in _TOOLS.items() if name.startswith(begin)), ("", ""))
+    tool, does, tried = next(
+        (of for begin, of in _TOOLS.items() if name.startswith(begin)), ("", "", "")
+    )
     if does == _ALONE:
-        return Check("preloads", WORKS, f"{tool}: no obstacle", "", path)
+        return Check("preloads", WORKS, f"{tool}: no obstacle{tried}", "", path)
     if does == _BESIDE:
         return Check("preloads", PARTLY, f"{tool}: it watches the same calls, and each measures "
-                     "the other", "leave one of them out where times count", path)  # fmt: skip
-    if does == _REFUSES:
-        return Check("preloads", FAILS, f"{tool}: it wants to be the first preload, and ends the "
-                     "program behind iotune", "leave one of them out", path)  # fmt: skip
+                     f"the other{tried}", "leave one of them out where times count",
+                     path)  # fmt: skip
+    if does == _FIRST and comes_first:
+        return Check("preloads", PARTLY, f"{tool}: the first preload, where `iotune run` leaves "
+                     f"it{tried}; times are its own", "measure without it", path)  # fmt: skip
+    if does == _FIRST:
+        return Check("preloads", FAILS, f"{tool}: it has to be the first preload, and ends the "
+                     "program behind another one", "put it first in LD_PRELOAD",
+                     path)  # fmt: skip
     return Check("preloads", UNKNOWN, "no tool that iotune knows by name",
                  "run a small case with both, and with each alone", path)  # fmt: skip
 

@@ -15,6 +15,8 @@ _LAUNCHERS = frozenset(
     "mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun.openmpi mpiexec.openmpi "
     "orterun prterun prun srun aprun jsrun".split()
 )
+# The runtime of AddressSanitizer, as a library.
+_HAS_TO_BE_FIRST = "libasan.so"
 _WRAPPERS = frozenset("env nice ionice nohup numactl setarch stdbuf taskset time timeout".split())
 # Launchers' and wrappers' options and how many words follow them; others are taken alone.
 _OPTION_WORDS = {
@@ -135,22 +137,34 @@ def why_refused(program: str) -> str:
         return "is a 32-bit program"
     if "musl" in os.path.basename(elf.interpreter):
         return "was built for musl and not for glibc"
-    if any(name.startswith("libasan.so") for name in elf.needed):
-        return "was built with AddressSanitizer, which refuses preloads"
+    asan = [name for name in elf.needed if name.startswith(_HAS_TO_BE_FIRST)]
+    if asan and not any(map(_has_to_be_first, preloads_of(os.environ))):
+        return f"was built with AddressSanitizer: {asan[0]} would have to be the first preload"
     return ""
+
+
+def preloads_of(environment: Mapping[str, str]) -> list[str]:
+    """What LD_PRELOAD names, in order."""
+    named = environment.get("LD_PRELOAD", "").replace(" ", ":").split(":")
+    return [path for path in named if path]
+
+
+def _has_to_be_first(path: str) -> bool:
+    return os.path.basename(path).startswith(_HAS_TO_BE_FIRST)
 
 
 def preload_environment(
     base: Mapping[str, str], library: str, settings: Mapping[str, str]
 ) -> dict[str, str]:
-    """A copy of `base` with `library` put before what LD_PRELOAD already holds."""
+    """A copy of `base` with `library` put before what LD_PRELOAD already holds.
+
+    AddressSanitizer stays in front: behind another preload it ends the program.
+    """
     environment = dict(base)
-    others = [
-        path
-        for path in base.get("LD_PRELOAD", "").replace(" ", ":").split(":")
-        if path and path != library
-    ]
-    environment["LD_PRELOAD"] = ":".join([library, *others])
+    others = [path for path in preloads_of(base) if path != library]
+    first = [path for path in others if _has_to_be_first(path)]
+    rest = [path for path in others if not _has_to_be_first(path)]
+    environment["LD_PRELOAD"] = ":".join([*first, library, *rest])
     environment.update(settings)
     return environment
 

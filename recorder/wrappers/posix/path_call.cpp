@@ -6,13 +6,11 @@ namespace iotune::recorder {
 namespace {
 
 constinit bool g_mpi_ends = false;
+}  // namespace
 
-// Called by MPI itself, with nothing of HDF5 (which may close its files there) in between.
 bool is_the_end_of_mpi(std::uint8_t layers) noexcept {
   return g_mpi_ends && layers == bit_of(Layer::kMpiIo);
 }
-
-}  // namespace
 
 void pass_over_the_end_of_mpi() noexcept {
   g_mpi_ends = true;

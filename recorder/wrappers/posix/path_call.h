@@ -11,8 +11,12 @@
 
 namespace iotune::recorder {
 
-// MPI's own end has begun: the files that it removes of its own are not the program's.
+// MPI's own end has begun: the files that it removes of its own are not the program's. Nor is the
+// log that a tool behind us (Darshan) opens and writes there: the trace is written by then.
 void pass_over_the_end_of_mpi() noexcept;
+// Whether a call in these layers is such a one: made by MPI or a tool, with nothing of HDF5 (which
+// may close its files there) in between.
+bool is_the_end_of_mpi(std::uint8_t layers) noexcept;
 
 // One such call. Such calls alone leave no trace behind: they wait in memory until a file is
 // opened, or until they are many.

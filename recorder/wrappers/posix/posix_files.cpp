@@ -18,6 +18,7 @@
 #include "recorder/wrappers/descriptors/path_filter.h"
 #include "recorder/wrappers/object_table.h"
 #include "recorder/wrappers/posix/call_path.h"
+#include "recorder/wrappers/posix/path_call.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -77,7 +78,8 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
   bool traced = false;
   {
     const OwnCode own;
-    traced = absolute.resolve(directory, path) && start_buffer();
+    traced = absolute.resolve(directory, path) && !is_the_end_of_mpi(scope.outer_layers()) &&
+             start_buffer();
   }
   const bool may_create = traced && (flags & O_CREAT) != 0;
   const bool of_program = traced && scope.outer_layers() == 0;

@@ -3,6 +3,7 @@
 #include "core/process/working_directory.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "recorder/wrappers/posix/path_call.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -14,6 +15,7 @@ namespace {
 template <typename Result, typename Call, typename Write>
 Result of_process(CallNumber number, Call call, Write write) noexcept {
   if (!g_recording || t_thread.ours != 0 || !buffer_exists()) return call();
+  if (is_the_end_of_mpi(t_thread.layers & kLayerBits)) return call();
   return recorded_call<Layer::kPosix, Result>(call, [&](const CallScope& scope, Result result) {
     RecordWriter record(scope, number, Times::kControl);
     write(record, result);

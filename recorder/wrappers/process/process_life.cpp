@@ -6,6 +6,7 @@
 #include "core/abi/mpi_api.h"
 #include "core/link/at_start.h"
 #include "core/link/real_function.h"
+#include "core/link/weak_references.h"
 #include "core/os/own_stack.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/signal_context.h"
@@ -41,6 +42,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
   const int kept = errno;
   g_own_pid = raw::getpid();
   note_objects_at_start();
+  give_back_weak_references();
   pthread_atfork(before_fork, go_on_after_fork, forget_other_threads);
   read_configuration();
   if (configuration().mode != Mode::kOff) {

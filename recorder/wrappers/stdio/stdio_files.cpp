@@ -15,6 +15,7 @@
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
 #include "recorder/wrappers/posix/call_path.h"
+#include "recorder/wrappers/posix/path_call.h"
 #include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/stdio/stdio_gaps.h"
 #include "recorder/wrappers/stdio/stdio_place.h"
@@ -54,7 +55,8 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
   bool traced = false;
   {
     const OwnCode own;
-    traced = absolute.resolve(AT_FDCWD, path) && start_buffer();
+    traced = absolute.resolve(AT_FDCWD, path) && !is_the_end_of_mpi(scope.outer_layers()) &&
+             start_buffer();
   }
   const int flags = flags_of_mode(mode);
   const bool of_program = traced && scope.outer_layers() == 0;

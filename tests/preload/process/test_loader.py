@@ -78,6 +78,25 @@ def runpath(place: Place) -> None:
     host(place, "runpath")
 
 
+def weak(place: Place) -> None:
+    """A weak reference is answered as without iotune, and by whatever else is there."""
+    caliper = place.build / "lib" / "libstand_in_caliper.so"
+    hdf5 = place.build / "lib" / "libmock_hdf5_4.so"
+    for name in ("weak_references", "weak_references_now"):
+        program = place.bin / name
+        for others, caliper_there, hdf5_there in (((), "00", "00"), ((caliper,), "11", "00"),
+                                                  ((hdf5,), "00", "01")):  # fmt: skip
+            want = f"caliper {caliper_there} mpi 000 hdf5 {hdf5_there} libc 1 table 00\n"
+            bare = place.right(place.run(program, preload=others), name)
+            assert bare.out.decode() == want and bare.err == b"iotune 0\n", bare
+            for order in ((place.library, *others), (*others, place.library)):
+                done = place.right(place.run(program, preload=order), name)
+                assert done.out == bare.out, (name, order, done)
+                assert done.err == b"iotune 1\n", done
+                off = place.run(program, preload=order, IOTUNE_MODE="off")
+                assert off.same_as(done), (name, order, off)
+
+
 def old_hdf5(place: Place) -> None:
     """An HDF5 with ids of 32 bits is left alone; what lies below is recorded."""
     file = place.scratch / "file"
@@ -173,6 +192,7 @@ if __name__ == "__main__":
             "runpath": runpath,
             "old-hdf5": old_hdf5,
             "own-shapes": own_shapes,
+            "weak": weak,
             "unknown-mpi": unknown_mpi,
             "known-mpi": known_mpi,
         }

@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from support.place import Place, main
+from support import preloaded
+from support.place import Place, main, not_verified
 
+PYTHON = "/usr/bin/python3"
 BLOCK = 4096
 KEPT_ALONE = 256  # recorder/regions/regions.cpp
 
@@ -127,6 +129,16 @@ def deep(place: Place) -> None:
     assert found["after",]["calls"] == 0
 
 
+def deep_unbalanced(place: Place) -> None:
+    """An end of nothing closes no other region, however deep it comes."""
+    done = ran(place, "deep-unbalanced")
+    assert done.out == b"22 0 22 22 0\n", done.out  # EINVAL where there is none
+    found = regions(place)
+    assert found["outer",]["bytes_written"] == BLOCK
+    assert {one["open"] for one in found.values()} == {0}
+    assert found["outer", "level"]["bytes_written"] == 0, found
+
+
 def threads(place: Place) -> None:
     """Each thread has its own regions, and counts its own calls."""
     ran(place, "threads")
@@ -182,6 +194,40 @@ def languages(place: Place) -> None:
         assert values == [1, 2, 3], (name, values)
 
 
+def without_file(place: Place) -> None:
+    """However many marks: what touches no file leaves none, a child of one that did neither."""
+    ran(place, "marks")
+    assert not place.trace.exists() and not place.leftovers(), place.leftovers()
+    ran(place, "child-marks")
+    assert not place.leftovers(), place.leftovers()
+    heads = place.heads()
+    assert len({call["process"] for call in place.calls()}) == 1, heads
+    assert regions(place) == {}
+
+
+def late(place: Place) -> None:
+    """What was marked before the first file is in the trace that begins with it."""
+    ran(place, "late")
+    found = regions(place)
+    assert found["main",]["entered"] == found["write",]["entered"] == 1
+    assert found["write",]["bytes_written"] == BLOCK
+    for i in range(8):
+        part, inner = found["main", f"part {i}"], found["main", f"part {i}", "inner"]
+        assert (part["entered"], part["open"], part["calls"]) == (500, 0, 0), part
+        assert inner["entered"] == 500 and inner["seconds"] <= part["seconds"], inner
+    assert len(found) == 2 + 2 * 8
+    # Names for which there is no room are one.
+    ran(place, "late-many")
+    found = regions(place)
+    named = [path for path in found if path[-1].startswith("part ")]
+    assert 40 < len(named) < 127, len(named)
+    assert sum(found[path]["entered"] for path in named) == 3 * len(named)
+    # So are those inside of each other's.
+    assert sum(one["entered"] for one in found.values()) == 1 + 2 * 900 + 1
+    assert found["(other regions)",]["entered"] > 900
+    assert found["write",]["bytes_written"] == BLOCK, "names that come later have their own"
+
+
 def caliper(place: Place) -> None:
     """Caliper's regions are iotune's too, and Caliper gets them; here by a stand-in for it."""
     plugin = place.build / "lib" / "libcaliper_plugin.so"
@@ -198,14 +244,47 @@ def caliper(place: Place) -> None:
         assert found["main", "write"]["bytes_written"] == BLOCK, found
 
 
+def missing_caliper(place: Place) -> None:
+    """That there is no Caliper is found once, and that there is one when it comes."""
+    command = (place.bin / "missing_caliper", place.build / "lib" / "libstand_in_caliper.so")
+    bare = place.right(place.run(*command, preload=False), "bare")
+    if bare.out == b"no such segment\n":
+        not_verified("this linker puts symbols and code into one segment")
+        return
+    assert bare.out == b"1 1\n", bare.out
+    done = place.right(place.run(*command), "missing")
+    assert done.same_as(bare), done
+
+
+MANY_CALIPERS = """
+import ctypes, shutil, sys
+caliper, plugin, folder = sys.argv[1:]
+for i in range(20):
+    copy = shutil.copy(caliper, f"{folder}/libcaliper-{i}.so")
+    ctypes.CDLL(copy).stand_in_mark()
+open(f"{folder}/data", "wb").write(bytes(5000))
+print(ctypes.CDLL(plugin).go())
+"""
+
+
+def many_calipers(place: Place) -> None:
+    """A Caliper is no MPI: however many are loaded, an HDF5 that comes later is still known."""
+    library = place.build / "lib"
+    done = place.right(
+        place.run(PYTHON, "-c", MANY_CALIPERS, library / "libstand_in_caliper.so",
+                  library / "libmock_plugin_1.so", place.scratch)
+    )  # fmt: skip
+    assert done.out == b"101\n" and done.err == b"", done
+    assert len(marks(place, "region_end")) == 20
+    assert [call["name"] for call in place.calls()].count("H5Fflush") == 1
+
+
 def nvtx(place: Place) -> None:
     """Ranges that a program pushes and pops, by a stand-in for NVTX's header."""
     program = place.bin / "nvtx_program"
     bare = place.right(place.run(program, place.scratch / "data", preload=False), "bare")
     place.clear()
-    done = place.right(
-        place.run(program, place.scratch / "data", NVTX_INJECTION64_PATH=place.library), "nvtx"
-    )
+    done = place.right(place.run(program, place.scratch / "data"), "nvtx")
     assert bare.out == b"not initialized\n" and done.out == b"initialized\n", done.out
     found = regions(place)
     assert found["train",]["bytes_written"] == 2 * BLOCK, found
@@ -214,6 +293,15 @@ def nvtx(place: Place) -> None:
     values = [one["arguments"]["value"] for one in marks(place, "region_begin")
               if one["arguments"]["name"] == "batch"]  # fmt: skip
     assert values == [7, 8], values
+    # A tool of the user's stays, nothing is named where nothing is recorded, nor inherited.
+    for how, command in (
+        ({"NVTX_INJECTION64_PATH": "/nonexistent.so"}, ()), ({"IOTUNE_MODE": "off"}, ()),
+        ({}, ("/usr/bin/env", "-u", preloaded.VARIABLE)),
+    ):  # fmt: skip
+        other = place.right(place.run(*command, program, place.scratch / "data", **how), "nvtx")
+        assert other.out == bare.out, (how, command, other)
+    listed = place.right(place.run("/usr/bin/env"), "env")
+    assert b"NVTX" not in listed.out
     # Loaded without being preloaded there is nothing to record into.
     place.clear()
     alone = place.run(
@@ -229,8 +317,10 @@ if __name__ == "__main__":
     main(
         {
             "code": code, "nested": nested, "million": million, "irregular": irregular,
-            "unbalanced": unbalanced, "names": names, "deep": deep, "threads": threads,
-            "fork": fork, "killed": killed, "languages": languages, "caliper": caliper,
-            "nvtx": nvtx,
+            "unbalanced": unbalanced, "names": names, "deep": deep,
+            "deep-unbalanced": deep_unbalanced, "threads": threads,
+            "fork": fork, "killed": killed, "languages": languages,
+            "without-file": without_file, "late": late, "caliper": caliper,
+            "missing-caliper": missing_caliper, "many-calipers": many_calipers, "nvtx": nvtx,
         }
     )  # fmt: skip

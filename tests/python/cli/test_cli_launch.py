@@ -140,6 +140,12 @@ def test_the_preload_comes_before_what_is_there() -> None:
     assert environment["HOME"] == "/root"
 
 
+def test_address_sanitizer_stays_the_first_preload() -> None:
+    base = {"LD_PRELOAD": "/a.so:/usr/lib/libasan.so.8"}
+    environment = start.preload_environment(base, "/lib/libiotune.so", {})
+    assert environment["LD_PRELOAD"] == "/usr/lib/libasan.so.8:/lib/libiotune.so:/a.so"
+
+
 @pytest.mark.parametrize(
     ("script", "status"),
     [("exit 0", 0), ("exit 3", 3), ("kill -9 $$", 137), ("kill -TERM $$", 143)],

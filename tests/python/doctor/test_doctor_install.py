@@ -163,13 +163,14 @@ def test_buffers_that_cannot_be(patient: Patient, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("name", "verdict", "text"),
     [
-        ("libdarshan.so", PARTLY, "Darshan"),
+        ("libdarshan.so", PARTLY, "tried by a stand-in"),
         ("librecorder.so", PARTLY, "Recorder"),
         ("libdftracer_preload.so", PARTLY, "dftracer"),
         ("libxalt_init.so", WORKS, "XALT"),
         ("libheaptrack_preload.so", WORKS, "heaptrack"),
         ("libjemalloc.so.2", WORKS, "jemalloc"),
-        ("libasan.so.8", FAILS, "first preload"),
+        ("libmimalloc.so.2", WORKS, "not tried"),
+        ("libasan.so.8", PARTLY, "the first preload"),
         ("libsomething.so", UNKNOWN, "no tool that iotune knows"),
     ],
 )
@@ -183,6 +184,18 @@ def test_other_preloads(
     says(as_json(*surroundings._preloads()), "preloads", verdict, text, subject=name)
     library.unlink()
     says(as_json(*surroundings._preloads()), "preloads", PARTLY, "no such file")
+
+
+def test_address_sanitizer_behind_another_preload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libraries = [tmp_path / name for name in ("libjemalloc.so.2", "libasan.so.8")]
+    for library in libraries:
+        library.touch()
+    for key, value in preloaded.variables(*libraries).items():
+        monkeypatch.setenv(key, value)
+    found = as_json(*surroundings._preloads())
+    says(found, "preloads", FAILS, "put it first", subject="libasan.so.8")
 
 
 def test_limits(patient: Patient) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from iotune.doctor.check import FAILS, PARTLY, UNKNOWN, WORKS
 from iotune.launch import start
-from support import mpis
+from support import mpis, preloaded
 from support.installed.doctors import Patient, says
 
 GCC = shutil.which("gcc")
@@ -119,9 +119,13 @@ def test_capabilities_of_a_file(patient: Patient, monkeypatch: pytest.MonkeyPatc
     assert start.why_secure(program) == ""
 
 
-def test_sanitizers(patient: Patient) -> None:
+def test_sanitizers(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     program = built(patient.work, NOTHING, "-fsanitize=address")
     says(patient.about(program), "sanitizer", FAILS, "AddressSanitizer", "-fsanitize=address")
+    assert "first preload" in start.why_refused(str(program))
+    monkeypatch.setenv(preloaded.VARIABLE, "/usr/lib/libasan.so.8")
+    assert start.why_refused(str(program)) == ""
+    monkeypatch.delenv(preloaded.VARIABLE)
     program = built(patient.work, NOTHING, "-fsanitize=thread")
     says(patient.about(program), "sanitizer", PARTLY, "ThreadSanitizer")
     program = built(patient.work, "void __msan_init(void) {}\n" + NOTHING)

@@ -1,5 +1,6 @@
 /* weak_calls FILE: as programs do that serve MPIs of several versions. Whether there are calls with
- * large counts it asks by weak references; where there are none it calls those with an int. */
+ * large counts it asks by weak references; where there are none it calls those with an int.
+ * It says which it makes. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,9 @@ int main(int argc, char** argv) {
       MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
       "open");
   MPI_Offset offset = (MPI_Offset)rank * BYTES;
+  printf("made MPI_File_write_at%s\n", MPI_File_write_at_c ? "_c" : "");
+  printf("made MPI_File_iwrite_at%s\n", PMPI_File_iwrite_at_c ? "_c" : "");
+  printf("made MPI_File_read_at_all%s\n", MPI_File_read_at_all_c ? "_c" : "");
   if (MPI_File_write_at_c)
     check(MPI_File_write_at_c(file, offset, data, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), "write");
   else

@@ -111,6 +111,39 @@ static void deep(int fd) {
   iotune_region_end("after");
 }
 
+/* An end of nothing among regions that lie too deep to be recorded. */
+static void deep_unbalanced(int fd) {
+  iotune_region_begin("outer", 1);
+  for (int i = 0; i < 70; ++i) iotune_region_begin("level", i);
+  printf("%d ", iotune_region_end("never"));
+  iotune_region_begin("other", 1);
+  iotune_region_begin("level", 71);
+  printf("%d ", iotune_region_end("other")); /* ends both */
+  printf("%d ", iotune_region_end("other"));
+  for (int i = 0; i < 70; ++i) {
+    if (iotune_region_end("level") != 0) exit(5);
+  }
+  put(fd, 1);
+  printf("%d ", iotune_region_end("level"));
+  printf("%d\n", iotune_region_end("outer"));
+}
+
+/* Regions without a file: `names` of them, each entered `entries` times inside another one. */
+static void marks(int names, int entries) {
+  char name[64];
+  iotune_region_begin("main", 1);
+  for (int i = 0; i < names; ++i) {
+    snprintf(name, sizeof name, "part %d", i);
+    for (int k = 0; k < entries; ++k) {
+      iotune_region_begin(name, k);
+      iotune_region_begin("inner", k);
+      iotune_region_end("inner");
+      iotune_region_end(name);
+    }
+  }
+  iotune_region_end("main");
+}
+
 static const char* folder;
 
 static void* worker(void* number) {
@@ -159,7 +192,28 @@ int main(int argc, char** argv) {
     printf("%d %d\n", begun, iotune_region_end("code"));
     return 0;
   }
+  if (strcmp(what, "marks") == 0) {
+    marks(40, 500);
+    return 0;
+  }
+  if (strcmp(what, "late") == 0) marks(8, 500);
+  if (strcmp(what, "late-many") == 0) marks(300, 3);
   const int fd = opened(path);
+  if (strncmp(what, "late", 4) == 0) {
+    iotune_region_begin("write", 1);
+    put(fd, 1);
+    iotune_region_end("write");
+  }
+  if (strcmp(what, "deep-unbalanced") == 0) deep_unbalanced(fd);
+  if (strcmp(what, "child-marks") == 0) {
+    put(fd, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+      marks(40, 500);
+      _exit(0);
+    }
+    waitpid(child, NULL, 0);
+  }
   if (strcmp(what, "nested") == 0) nested(fd);
   if (strcmp(what, "million") == 0) million(fd, 1000000);
   if (strcmp(what, "irregular") == 0) irregular(fd, 40000);
