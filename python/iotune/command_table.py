@@ -35,6 +35,7 @@ COMMANDS = {
     "predict": ("iotune.cli.predict", "What settings are worth for a pattern never measured."),
     "prove": ("iotune.cli.prove", "Compare bytes under settings that are not proven here."),
     "replay": ("iotune.cli.replay", "Reissue a recorded pattern without its program."),
+    "replayer": ("iotune.prebuilt.command", "Replayers prebuilt for nodes that compile nothing."),
     "doctor": ("iotune.doctor.command", "What will work here, what will not, and what to do."),
     "fuse": ("iotune.cli.fuse", "A folder as a file system that records or is slow."),
     "lib": ("iotune.cli.lib", "The path for LD_PRELOAD."),
