@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from iotune.doctor.check import PARTLY, UNKNOWN, WORKS, Check
 from iotune.errors import Error
 from iotune.locations import cache_dir
+from iotune.prebuilt.lookup import look
 from iotune.replay.mpi import Mpi, find_mpi, hdf5_flags, launcher_version
+from iotune.replay.programs import REPLAY
 
 _NAMES = (
     "mpirun", "mpiexec", "mpirun.mpich", "mpirun.openmpi", "mpiexec.hydra", "srun", "aprun",
@@ -63,11 +65,18 @@ def _replayer() -> Check:
     except Error as problem:
         return Check("replayer", PARTLY, f"{problem}; programs without MPI are trained all the "
                      "same", "load an MPI's module for iotune train and prove")  # fmt: skip
+    found = look(REPLAY, mpi)
+    if found.prebuilt is not None:
+        one = found.prebuilt
+        return Check("replayer", WORKS, f"prebuilt for {one.mpi} and HDF5 {one.hdf5}", "",
+                     str(one.folder))  # fmt: skip
     cached = _cached()
     said = f"; {cached} compiled before" if cached else "; none compiled yet"
+    said += "".join(f"; {one}" for one in found.told)
     if mpi.compiler is None:
         return Check("replayer", PARTLY, f"there is no mpicc beside {mpi.launcher}{said}",
-                     "install it, or name it in IOTUNE_MPICC", mpi.launcher)  # fmt: skip
+                     "install it, name it in IOTUNE_MPICC, or prebuild it elsewhere by iotune "
+                     "replayer build", mpi.launcher)  # fmt: skip
     try:
         hdf5_flags(mpi)
     except Error as problem:

@@ -149,17 +149,18 @@ def _compiled(mpi: Mpi, wanted: Wanted, libraries: list[str], folder: Path) -> P
             name, mpi.compiler, programs.flags_of(sources), sources, words, folder / name
         )
         (folder / name).chmod(0o755)
-    loads = _loads(folder, programs.REPLAY if wanted.with_hdf5 else programs.CALLS, mpi.compiler)
-    if wanted.with_hdf5 and not loads.hdf5:
-        raise Error(
-            f"{programs.REPLAY} has a static HDF5 inside: it cannot be told for which runs it is; "
-            "--hdf5 names a shared one"
-        )
+    # What needs MPI alone tells the compiler's own MPI.
+    loads = _loads(folder, programs.CALLS, mpi.compiler)
+    for name in names:
+        found = _loads(folder, name, mpi.compiler)
+        if name in programs.OF_HDF5:
+            _demand_own_hdf5(name, mpi.compiler, loads, found)
+    if wanted.with_hdf5:
+        loads = _loads(folder, programs.REPLAY, mpi.compiler)
     return Prebuilt(
         folder=folder, mpi=loads.mpi, mpi_library=loads.mpi_library,
         launcher=launcher_version(mpi.launcher) if mpi.launcher else "",
-        hdf5=loads.hdf5 if wanted.with_hdf5 else "",
-        hdf5_library=loads.hdf5_library if wanted.with_hdf5 else "",
+        hdf5=loads.hdf5, hdf5_library=loads.hdf5_library,
         hdf5_package=_package(mpi, wanted), machine=platform.machine(),
         sources=programs.sources_digest(), iotune=__version__, compiler=mpi.compiler,
         built_at=time.time(), programs=(*names, *_shim(folder)),
@@ -174,11 +175,18 @@ def _loads(folder: Path, name: str, compiler: str) -> Versions:
     if not found.mpi:
         raise Error(f"what {compiler} made loads no MPI: it is no compiler of an MPI, or a static "
                     "one; --mpicc names another")  # fmt: skip
-    if found.others:
-        both = " and ".join((found.mpi, *found.others))
-        raise Error(f"the HDF5 is of another MPI than {compiler}: {name} loads {both}; --hdf5 "
-                    "names that of the same")  # fmt: skip
     return found
+
+
+def _demand_own_hdf5(name: str, compiler: str, own: Versions, found: Versions) -> None:
+    """Raise Error where a program with HDF5 loads another MPI, or no HDF5 that can be told."""
+    if found.others or found.mpi != own.mpi:
+        both = " and ".join(dict.fromkeys((own.mpi, found.mpi, *found.others)))
+        raise Error(f"the HDF5 is of another MPI than {compiler}: {name} would mix {both}; --hdf5 "
+                    "names that of the same")  # fmt: skip
+    if not found.hdf5:
+        raise Error(f"{name} has a static HDF5 inside: it cannot be told for which runs it is; "
+                    "--hdf5 names a shared one")  # fmt: skip
 
 
 def _package(mpi: Mpi, wanted: Wanted) -> str:
@@ -207,12 +215,13 @@ def _shim(folder: Path) -> list[str]:
 
 def _name_of(one: Prebuilt) -> str:
     """A folder's name that says what it is for, and is another one for other libraries."""
-    words = re.sub(r"[^a-z0-9.]+", "-", one.mpi.lower().replace("open mpi v", "openmpi-")).strip("-")
+    words = one.mpi.lower().replace("open mpi v", "openmpi-")
+    of_mpi = re.sub(r"[^a-z0-9.]+", "-", words).strip("-")[:40]
     of_hdf5 = f"hdf5-{one.hdf5}" if one.hdf5 else "without-hdf5"
     told = "\0".join((
         one.sources, os.path.realpath(one.mpi_library), os.path.realpath(one.hdf5_library)
     ))  # fmt: skip
-    return f"{words[:40]}-{of_hdf5}-{one.machine}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    return f"{of_mpi}-{of_hdf5}-{one.machine}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
 
 def _fitting(target: Path, made: Prebuilt, directory: Path) -> Prebuilt | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,31 +98,53 @@ def _has_parallel_hdf5(root: str) -> bool:
     return any(_parallel_version(os.path.join(one, "libhdf5.so")) for one in folders)
 
 
-def prebuilt_program(name: str, mpi: Mpi) -> Path | None:
-    """One of programs.PROGRAMS that this node may start; None, told once, where none fits."""
+@dataclass(frozen=True)
+class Found:
+    """What look() found."""
+
+    prebuilt: Prebuilt | None
+    told: tuple[str, ...] = ()  # where there is none: why what lies there is not used
+
+
+def look(name: str, mpi: Mpi) -> Found:
+    """The set whose program `name` replays with this MPI are to start here."""
     asked = None
+    told: list[str] = []
     nearest: tuple[int, str, Place] | None = None
     for place in places():
-        for one in _sets_of(place):
+        sets, faults = _sets_of(place)
+        told += faults
+        for one in sets:
             asked = asked or asked_of(mpi)
             verdict = verdict_of(one, place, asked, name)
             if verdict.fits:
-                return one.folder / name
+                return Found(one)
             if nearest is None or verdict.checks_passed > nearest[0]:
                 nearest = (verdict.checks_passed, f"{one.folder} {verdict.reason}", place)
     if nearest is not None:
         _, said, place = nearest
         into = f" --into {place.directory}" if place.named_by else ""
-        _tell(f"{said}: it is not used (iotune replayer build{into} makes another)")
+        told.append(f"{said}: it is not used (iotune replayer build{into} makes another)")
+    return Found(None, tuple(told))
+
+
+def prebuilt_program(name: str, mpi: Mpi) -> Path | None:
+    """One of programs.PROGRAMS that this node may start; None, told once, where none fits."""
+    found = look(name, mpi)
+    if found.prebuilt is not None:
+        return found.prebuilt.folder / name
+    for text in found.told:
+        _tell(text)
     return None
 
 
 def prebuilt_shim() -> Path | None:
     """The libiotune-yield.so of any set of these sources: it is of no MPI."""
     for place in places():
-        for one in _sets_of(place):
+        for one in _sets_of(place)[0]:
             shim = one.folder / YIELD_LIBRARY
-            if YIELD_LIBRARY in one.programs and _is_of_here(one) and shim.is_file():
+            is_of_here = one.machine == platform.machine() and one.sources == sources_digest()
+            if YIELD_LIBRARY in one.programs and is_of_here and shim.is_file():
                 if not why_not_trusted(shim, place.directory):
                     return shim
     return None
@@ -136,27 +159,22 @@ def best_first(sets: list[Prebuilt]) -> list[Prebuilt]:
     return sorted(sets, key=newness, reverse=True)
 
 
-def _sets_of(place: Place) -> list[Prebuilt]:
+def _sets_of(place: Place) -> tuple[list[Prebuilt], list[str]]:
+    """Those of a place, best first, and what is to be told of others."""
     try:
         found, faults = sets_in(place.directory)
     except OSError as problem:
-        if place.named_by:
-            _tell(f"{place.directory} ({place.named_by}): {problem.strerror}; "
-                  "no prebuilt replayer is looked for there")  # fmt: skip
-        return []
-    for fault in faults:
-        _tell(f"{fault}; it is not used")
-    return best_first(found)
+        if not place.named_by:  # nobody has said that there is one
+            return [], []
+        return [], [f"{place.directory} ({place.named_by}): {problem.strerror}; no prebuilt "
+                    "replayer is looked for there"]  # fmt: skip
+    return best_first(found), [f"{one}; it is not used" for one in faults]
 
 
 @functools.cache
 def _tell(text: str) -> None:
     """Say it once in a process."""
     say(text)
-
-
-def _is_of_here(one: Prebuilt) -> bool:
-    return one.machine == platform.machine() and one.sources == sources_digest()
 
 
 def verdict_of(one: Prebuilt, place: Place, asked: Asked, name: str = "") -> Verdict:
@@ -166,7 +184,7 @@ def verdict_of(one: Prebuilt, place: Place, asked: Asked, name: str = "") -> Ver
     """
     programs = [name] if name else [each for each in (*OF_HDF5[:1], CALLS) if each in one.programs]
     with_hdf5 = any(each in OF_HDF5 for each in programs)
-    checks = (
+    checks: tuple[Callable[[], str], ...] = (
         lambda: "" if one.machine == platform.machine() else f"is for {one.machine}",
         lambda: _other_mpi(one, asked),
         lambda: _other_sources(one),

@@ -1,6 +1,6 @@
 """Sets of prebuilt programs: a folder each, with a note of what they were compiled for.
 
-    DIR/mpich-4.0.2-hdf5-1.10.8-x86_64-2f6c41d09a7b/replayer.json, iotune-replay, iotune-prove, …
+Say DIR/mpich-4.0.2-hdf5-1.10.8-x86_64-2f6c41d09a7b/ with replayer.json, iotune-replay and others.
 """
 
 from __future__ import annotations
@@ -78,14 +78,16 @@ def read_note(folder: Path) -> Prebuilt:
     built_at = values.get("built_at")
     if isinstance(built_at, bool) or not isinstance(built_at, (int, float)):
         raise Error(f"{path}: built_at is no number")
-    texts = {}
+    texts: dict[str, str] = {}
     for name in (one.name for one in fields(Prebuilt)):
         if name not in ("folder", "built_at", "programs"):
-            texts[name] = values.get(name)
-            if not isinstance(texts[name], str):
+            value = values.get(name)
+            if not isinstance(value, str):
                 raise Error(f"{path}: {name} is no text")
+            texts[name] = value
     known = tuple(one for one in names if one in _KNOWN)
-    return Prebuilt(folder=folder, built_at=float(built_at), programs=known, **texts)
+    others: Any = texts
+    return Prebuilt(folder=folder, built_at=float(built_at), programs=known, **others)
 
 
 def sets_in(directory: Path) -> tuple[list[Prebuilt], list[str]]:

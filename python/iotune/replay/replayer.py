@@ -24,6 +24,7 @@ from iotune.prebuilt.lookup import prebuilt_program, prebuilt_shim
 from iotune.replay import programs
 from iotune.replay.mpi import Mpi, SerialHdf5, hdf5_flags
 
+
 @dataclass(frozen=True)
 class Replayed:
     """What the replayer printed."""
