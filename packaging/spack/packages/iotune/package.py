@@ -70,6 +70,12 @@ class Iotune(PythonPackage):
     def build_replayer(self):
         # Other MPIs are added by hand: iotune replayer build --into $IOTUNE_REPLAYER_DIR
         Executable(self.prefix.bin.iotune)(
-            "replayer", "build", "--into", self.prefix.share.iotune.replayers,
-            "--mpicc", self.spec["mpi"].mpicc, "--hdf5", self.spec["hdf5"].prefix,
+            "replayer",
+            "build",
+            "--into",
+            self.prefix.share.iotune.replayers,
+            "--mpicc",
+            self.spec["mpi"].mpicc,
+            "--hdf5",
+            self.spec["hdf5"].prefix,
         )
