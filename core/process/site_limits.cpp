@@ -89,6 +89,12 @@ const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
     if (limits.database[0] == '\0') std::memcpy(limits.database, value.text, value.bytes);
     return nullptr;
   }
+  if (name.is("replayers")) {
+    if (value.bytes == 0 || value.text[0] != '/') return "replayers is no path that begins with /";
+    if (value.bytes >= sizeof limits.replayers) return "replayers has more than 511 bytes";
+    if (limits.replayers[0] == '\0') std::memcpy(limits.replayers, value.text, value.bytes);
+    return nullptr;
+  }
   if (name.is("traces")) return read_folder(name, value, limits.traces);
   if (name.is("applied_log")) return read_folder(name, value, limits.applied_log);
   if (name.is("readable_by")) {
@@ -98,7 +104,8 @@ const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
     if (said > limits.readers) limits.readers = said;
     return nullptr;
   }
-  return "there are only mode, freeze, share, database, traces, applied_log and readable_by";
+  return "there are only mode, freeze, share, database, replayers, traces, applied_log and "
+         "readable_by";
 }
 
 // A page that holds nothing is not touched: every process comes here.

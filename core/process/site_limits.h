@@ -15,6 +15,8 @@ struct SiteLimits {
   unsigned share = 100;  // percent of the jobs that may be tuned; the others record
   // The site's database, which is asked where the user's own has no answer; empty: none.
   char database[512] = "";
+  // Where the site's prebuilt replayers lie; empty: nowhere. Of commands alone, not of runs.
+  char replayers[512] = "";
   // Where each user's traces lie instead of in the home, with %u in it (site_folder.h); empty: in
   // the home.
   char traces[512] = "";

@@ -58,6 +58,7 @@ pybind11::dict site_limits() {
   found["traces"] = limits.traces;
   found["applied_log"] = limits.applied_log;
   found["for_group"] = limits.readers == SiteLimits::Readers::kGroup;
+  found["replayers"] = limits.replayers;
   found["faults"] = faults;
   return found;
 }

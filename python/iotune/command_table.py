@@ -39,6 +39,7 @@ COMMANDS = {
     "fuse": ("iotune.cli.fuse", "A folder as a file system that records or is slow."),
     "lib": ("iotune.cli.lib", "The path for LD_PRELOAD."),
     "completion": ("iotune.terminal.completion", "What a shell reads to complete words."),
+    "replayer": ("iotune.prebuilt.command", "Replayers prebuilt for nodes that compile nothing."),
     "log": ("iotune.logstore.command", "A shared file that is kept as logs: looked at, got back."),
     "latency": ("iotune.cli.latency", "Response times of a storage: sampled, fitted, drawn."),
     "db": ("iotune.cli.db", "The pattern database."),

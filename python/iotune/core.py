@@ -79,7 +79,8 @@ def site_limits() -> dict[str, Any]:
     """What these two files allow: `mode`, `frozen`, `share` (percent of the jobs), `database`.
 
     Folders, with %u for the user's number: `traces`, `applied_log`; `for_group`: who reads them.
-    `faults`: why one of them is not understood, in the words of a run's line on stderr.
+    `replayers`: the site's folder of prebuilt replayers, "" where it has none. `faults`: why one
+    of these files is not understood, in the words of a run's line on stderr.
     """
     return dict(native_part().site_limits())
 

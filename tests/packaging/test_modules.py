@@ -33,8 +33,9 @@ def variables(place: Place, shell: str, preload: str) -> dict[str, str]:
     # env(1) itself must not be preloaded with what is only a name here.
     script = f'{preloaded.VARIABLE}="{preload}"; export {preloaded.VARIABLE}\n{shell}\n'
     script += 'printf "%s\\n" "$' + f'{{{preloaded.VARIABLE}-unset}}" "$PATH" "$IOTUNE_HOME"'
+    script += ' "$IOTUNE_REPLAYER_DIR"'
     lines = command("bash", "-c", script, place=place).out.decode().split("\n")
-    return dict(zip(("preload", "path", "home"), lines))
+    return dict(zip(("preload", "path", "home", "replayers"), lines))
 
 
 def goes_and_comes_back(place: Place, words: list[object]) -> None:
@@ -42,7 +43,10 @@ def goes_and_comes_back(place: Place, words: list[object]) -> None:
     library = preload_in(prefix)
     modules = prefix / "share" / "modulefiles"
     name = f"iotune/{version()}"
+    replayers = prefix / "share" / "iotune" / "replayers"
     for before in BEFORE:
+        if before:  # from then on there is one
+            replayers.mkdir(parents=True, exist_ok=True)
         # A shell that has loaded a module unloads it.
         tool = " ".join(f"'{word}'" for word in words)
         load = f'export MODULEPATH="{modules}"; eval "$({tool} bash load {name} 2>/dev/null)"'
@@ -52,9 +56,11 @@ def goes_and_comes_back(place: Place, words: list[object]) -> None:
         assert ":".join(parts[1:]) == before.replace(" ", ":"), (before, loaded)
         assert str(prefix / "bin") in loaded["path"].split(":"), loaded
         assert loaded["home"] == str(prefix), loaded
+        assert loaded["replayers"] == (str(replayers) if before else ""), loaded
         away = variables(place, load + f'\neval "$({tool} bash unload {name} 2>/dev/null)"', before)
         assert away["preload"] in ({before} if before else {"", "unset"}), (before, away)
         assert str(prefix) not in away["path"] and away["home"] == "", away
+        assert away["replayers"] == "", away
     # A program that is started while it is loaded.
     source = place.scratch / "user.c"
     source.write_text(PROGRAM)

@@ -110,10 +110,11 @@ KINDS = (
     ),
     Kind(
         "replayer", MPIS,
-        "What `iotune train`, `replay` and `prove` need: a compiler of that MPI, a parallel HDF5, "
-        "and programs that were compiled before.",
+        "What `iotune train`, `replay` and `prove` need: programs that are prebuilt for that MPI, "
+        "or its compiler, a parallel HDF5, and programs that were compiled before.",
         "Recording and tuning need none of it. docs/environment.md has IOTUNE_MPICC and "
-        "IOTUNE_HDF5_PKG, which name others.",
+        "IOTUNE_HDF5_PKG, which name others. Where nodes have no compiler, `iotune replayer build` "
+        "makes the programs elsewhere.",
     ),
     Kind(
         "program", PROGRAM,

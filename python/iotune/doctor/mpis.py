@@ -11,19 +11,15 @@ from dataclasses import dataclass
 from iotune.doctor.check import PARTLY, UNKNOWN, WORKS, Check
 from iotune.errors import Error
 from iotune.locations import cache_dir
-from iotune.replay.mpi import Mpi, find_mpi, hdf5_flags
+from iotune.prebuilt.lookup import look
+from iotune.replay.mpi import Mpi, find_mpi, hdf5_flags, launcher_version
+from iotune.replay.programs import REPLAY
 
 _NAMES = (
     "mpirun", "mpiexec", "mpirun.mpich", "mpirun.openmpi", "mpiexec.hydra", "srun", "aprun",
     "jsrun",
 )  # fmt: skip
 _SCHEDULERS = ("srun", "aprun", "jsrun")
-_SECONDS = 30
-_SAID = (
-    (re.compile(r"\((?:Open MPI|OpenRTE)\) v?(\S+)"), "Open MPI v"),
-    (re.compile(r"Intel\(R\) MPI Library.*?Version (\S+)"), "Intel MPI "),
-    (re.compile(r"HYDRA build details:.*?Version:\s+(\S+)", re.DOTALL), "MPICH "),
-)
 
 
 @dataclass(frozen=True)
@@ -44,22 +40,6 @@ def launchers() -> list[Launcher]:
             version = "" if name in _SCHEDULERS else launcher_version(path)
             found[os.path.realpath(path)] = Launcher(path, version)
     return list(found.values())
-
-
-def launcher_version(path: str) -> str:
-    """The MPI of a launcher as traces name it; "" where it says none that iotune knows."""
-    try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, errors="replace",
-            timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    for pattern, name in _SAID:
-        match = pattern.search(done.stdout + done.stderr)
-        if match:
-            return name + match[1]
-    return ""
 
 
 def mpi_checks() -> list[Check]:
@@ -85,11 +65,18 @@ def _replayer() -> Check:
     except Error as problem:
         return Check("replayer", PARTLY, f"{problem}; programs without MPI are trained all the "
                      "same", "load an MPI's module for iotune train and prove")  # fmt: skip
+    found = look(REPLAY, mpi)
+    if found.prebuilt is not None:
+        one = found.prebuilt
+        return Check("replayer", WORKS, f"prebuilt for {one.mpi} and HDF5 {one.hdf5}", "",
+                     str(one.folder))  # fmt: skip
     cached = _cached()
     said = f"; {cached} compiled before" if cached else "; none compiled yet"
+    said += "".join(f"; {one}" for one in found.told)
     if mpi.compiler is None:
         return Check("replayer", PARTLY, f"there is no mpicc beside {mpi.launcher}{said}",
-                     "install it, or name it in IOTUNE_MPICC", mpi.launcher)  # fmt: skip
+                     "install it, name it in IOTUNE_MPICC, or prebuild it elsewhere by iotune "
+                     "replayer build", mpi.launcher)  # fmt: skip
     try:
         hdf5_flags(mpi)
     except Error as problem:

@@ -43,6 +43,7 @@ KNOWN: dict[str, tuple[str, ...] | tuple[int, int]] = {
     "IOTUNE_LAUNCHER": _ANY,
     "IOTUNE_LIB": _ANY,
     "IOTUNE_REPLAY": _ANY,
+    "IOTUNE_REPLAYER_DIR": _ANY,
     "IOTUNE_MPIRUN": _ANY,
     "IOTUNE_MPICC": _ANY,
     "IOTUNE_HDF5_PKG": _ANY,

@@ -16,7 +16,7 @@ from iotune.doctor.directory import directory_checks, proven_check
 from iotune.doctor.examined import Examined, examine, named_programs
 from iotune.doctor.install import install_checks
 from iotune.doctor.linked import linked_checks
-from iotune.doctor.mpis import hdf5_version_for, launcher_version, mpi_checks
+from iotune.doctor.mpis import hdf5_version_for, mpi_checks
 from iotune.doctor.places import places_checks
 from iotune.doctor.program import program_checks, why_no_program
 from iotune.doctor.surroundings import surroundings_checks
@@ -24,7 +24,7 @@ from iotune.doctor.variables import variable_checks
 from iotune.errors import Error
 from iotune.launch import start
 from iotune.proving.prover import LEAST_RANKS, Site, mpi_io_of
-from iotune.replay.mpi import find_mpi
+from iotune.replay.mpi import find_mpi, launcher_version
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,14 @@ def _given() -> tuple[str, tuple[str, ...]]:
     return (words[0], tuple(words[1:])) if words else ("", ())
 
 
+_SECONDS = 30  # for a launcher or a compiler to say its version
+# How launchers name themselves, and how traces name that MPI.
+_SAID = (
+    (re.compile(r"\((?:Open MPI|OpenRTE)\) v?(\S+)"), "Open MPI v"),
+    (re.compile(r"Intel\(R\) MPI Library.*?Version (\S+)"), "Intel MPI "),
+    (re.compile(r"HYDRA build details:.*?Version:\s+(\S+)", re.DOTALL), "MPICH "),
+)
+
 _NAMES = {
     "mpich": ("mpirun.mpich", "mpiexec.hydra", "mpirun", "mpiexec"),
     "openmpi": ("mpirun.openmpi", "mpirun", "mpiexec"),
@@ -111,6 +119,49 @@ def find_mpi() -> Mpi:
     )
 
 
+def mpi_of_compiler(compiler: str) -> Mpi:
+    """The MPI of a compiler wrapper, for who only compiles. Raises Error where there is none.
+
+    Its launcher is the one beside it, "" where there is none: a login node needs none.
+    """
+    path = shutil.which(compiler)
+    if path is None:
+        raise Error(f"{compiler} is no program: name the compiler of an MPI, mpicc say")
+    folder, name = os.path.split(path)
+    ending = name[len("mpicc") :] if name.startswith("mpicc") else ""
+    found = (shutil.which(f"{one}{ending}", path=folder) for one in ("mpirun", "mpiexec"))
+    open_mpi = "Open MPI" in _said_by([path, "--showme:version"])
+    return Mpi(next(filter(None, found), ""), path, open_mpi, _hdf5_packages(open_mpi))
+
+
+def launcher_version(path: str) -> str:
+    """The MPI of a launcher as traces name it; "" where it says none that iotune knows."""
+    said = _said_by([path, "--version"])
+    for pattern, name in _SAID:
+        match = pattern.search(said)
+        if match:
+            return name + match[1]
+    return ""
+
+
+def _said_by(command: Sequence[str]) -> str:
+    """Both streams of a program that says its version; "" where it does not start or end."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=_SECONDS,
+            check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr
+
+
+def _hdf5_packages(open_mpi: bool) -> tuple[str, ...]:
+    flavour = "openmpi" if open_mpi else "mpich"
+    packages = (os.environ.get("IOTUNE_HDF5_PKG", ""), f"hdf5-{flavour}", "hdf5-mpi", "hdf5")
+    return tuple(filter(None, packages))
+
+
 def _describe(launcher: str) -> Mpi:
     open_mpi = is_open_mpi(launcher)
     flavour = "openmpi" if open_mpi else "mpich"
@@ -122,8 +173,7 @@ def _describe(launcher: str) -> Mpi:
     for path in (beside, None):
         for name in names:
             compiler = compiler or shutil.which(name, path=path)
-    packages = (os.environ.get("IOTUNE_HDF5_PKG", ""), f"hdf5-{flavour}", "hdf5-mpi", "hdf5")
-    return Mpi(launcher, compiler, open_mpi, tuple(filter(None, packages)))
+    return Mpi(launcher, compiler, open_mpi, _hdf5_packages(open_mpi))
 
 
 def is_open_mpi(launcher: str) -> bool:
@@ -148,26 +198,60 @@ def _is_parallel(root: Path) -> bool:
 
 def hdf5_flags(mpi: Mpi) -> list[str]:
     """Compiler and linker words for the parallel HDF5 of this MPI. Raises Error without one."""
-    root = os.environ.get("HDF5_ROOT") or os.environ.get("HDF5_DIR")
+    root = hdf5_root()
     beside = Path(mpi.hdf5_library).parent.parent
     if not root and mpi.hdf5_library and _is_parallel(beside):
         root = str(beside)  # the run's own
-    library = os.path.join(root or "", "lib")
-    of_root = [f"-I{root}/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lhdf5"]
     # What a module of the site names goes before what the system has, if it is parallel.
     if root and not os.environ.get("IOTUNE_HDF5_PKG") and _is_parallel(Path(root)):
-        return of_root
-    tool = shutil.which("pkg-config")
-    for package in mpi.hdf5_packages if tool else ():
-        done = subprocess.run(
-            [str(tool), "--cflags", "--libs", package], capture_output=True, text=True, check=False
-        )
-        if done.returncode == 0:
-            return shlex.split(done.stdout)
+        return _flags_of_root(root)
+    for package in mpi.hdf5_packages:
+        flags = _flags_of_package(package)
+        if flags is not None:
+            return flags
     if root:
-        return of_root
+        return _flags_of_root(root)
     looked = ", ".join(mpi.hdf5_packages)
     raise Error(
         f"no parallel HDF5 found (pkg-config: {looked}; HDF5_ROOT is not set); "
         "Debian has it as libhdf5-mpich-dev"
     )
+
+
+def hdf5_flags_of(named: str) -> list[str]:
+    """The same for an HDF5 by its root, a path with a slash, or by pkg-config's name of it.
+
+    Raises Error where it is not there, and where a root's headers say that it is not parallel.
+    """
+    if "/" not in named:
+        flags = _flags_of_package(named)
+        if flags is None:
+            raise Error(f"pkg-config knows no {named}; a root of an HDF5 is a path, ./{named} say")
+        return flags
+    root = os.path.abspath(named)
+    if not _is_parallel(Path(root)):
+        why = "says in include/H5pubconf.h that it is not parallel"
+        if not os.path.isfile(os.path.join(root, "include", "H5pubconf.h")):
+            why = "has no include/H5pubconf.h: name the folder above it"
+        raise Error(f"the HDF5 in {root} {why}")
+    return _flags_of_root(root)
+
+
+def hdf5_root() -> str:
+    """What a module of the site names by HDF5_ROOT or HDF5_DIR; "": nothing."""
+    return os.environ.get("HDF5_ROOT") or os.environ.get("HDF5_DIR") or ""
+
+
+def _flags_of_root(root: str) -> list[str]:
+    library = os.path.join(root, "lib")
+    return [f"-I{root}/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lhdf5"]
+
+
+def _flags_of_package(package: str) -> list[str] | None:
+    tool = shutil.which("pkg-config")
+    if tool is None:
+        return None
+    done = subprocess.run(
+        [tool, "--cflags", "--libs", package], capture_output=True, text=True, check=False
+    )
+    return shlex.split(done.stdout) if done.returncode == 0 else None

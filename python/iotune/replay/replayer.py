@@ -20,20 +20,9 @@ from iotune.errors import Error
 from iotune.launch.limited_run import run_limited
 from iotune.launch.preload import YIELD_LIBRARY, find_library, library_directories
 from iotune.locations import cache_dir, make_private
+from iotune.prebuilt.lookup import prebuilt_program, prebuilt_shim
+from iotune.replay import programs
 from iotune.replay.mpi import Mpi, SerialHdf5, hdf5_flags
-
-NAME = "iotune-replay"
-CALLS_NAME = "iotune-replay-calls"  # of POSIX and MPI-IO: needs no HDF5
-PROVE_NAME = "iotune-prove"  # of MPI-IO (proving/prover.py)
-PROVE_HDF5_NAME = "iotune-prove-hdf5"
-SAMPLE_NAME = "iotune-latency-sample"  # of response times (models/latency)
-_OF_HDF5 = (NAME, PROVE_HDF5_NAME)
-_PROVERS = {
-    PROVE_NAME: (
-        "prove.c", "prove_checkpoints.c", "prove_mpiio.c", "prove_shared.c", "prove_stalls.c",
-    ),
-    PROVE_HDF5_NAME: ("prove.c", "prove_hdf5.c", "prove_stalls.c"),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -48,7 +37,7 @@ class Replayed:
 
 
 def find_replayer(mpi: Mpi) -> Path:
-    """IOTUNE_REPLAY, the build's own, the cached one, or one compiled now.
+    """IOTUNE_REPLAY, the build's own, a prebuilt one, the cached one, or one compiled now.
 
     Of a single HDF5 that library itself. Raises Error where it has to be compiled and cannot be.
     """
@@ -59,23 +48,26 @@ def find_replayer(mpi: Mpi) -> Path:
         if not os.access(given, os.X_OK):
             raise Error(f"IOTUNE_REPLAY={given} is no program")
         return Path(given).absolute()
-    return _of_build(NAME, mpi) or _compiled(NAME, mpi)
+    return _found(programs.REPLAY, mpi)
 
 
 def find_call_replayer(mpi: Mpi) -> Path:
-    """The same for plans of calls: the build's own, the cached one, or one compiled now."""
-    return _of_build(CALLS_NAME, mpi) or _compiled(CALLS_NAME, mpi)
+    """The same for plans of calls, but for IOTUNE_REPLAY."""
+    return _found(programs.CALLS, mpi)
 
 
 def find_prover(mpi: Mpi, with_hdf5: bool) -> Path:
     """The prover, as find_call_replayer() finds its own."""
-    name = PROVE_HDF5_NAME if with_hdf5 else PROVE_NAME
-    return _of_build(name, mpi) or _compiled(name, mpi)
+    return _found(programs.PROVE_HDF5 if with_hdf5 else programs.PROVE, mpi)
 
 
 def find_sampler(mpi: Mpi) -> Path:
     """The program that samples response times, as find_call_replayer() finds its own."""
-    return _of_build(SAMPLE_NAME, mpi) or _compiled(SAMPLE_NAME, mpi)
+    return _found(programs.SAMPLE, mpi)
+
+
+def _found(name: str, mpi: Mpi) -> Path:
+    return _of_build(name, mpi) or prebuilt_program(name, mpi) or _compiled(name, mpi)
 
 
 def _of_build(name: str, mpi: Mpi) -> Path | None:
@@ -87,34 +79,15 @@ def _of_build(name: str, mpi: Mpi) -> Path | None:
     return None
 
 
-def _sources(name: str) -> list[Path]:
-    carried = Path(__file__).parents[1] / "kernels_src"
-    if name == CALLS_NAME:
-        found = sorted(carried.glob("calls_*.c"))
-    elif name == SAMPLE_NAME:
-        found = [one for one in [carried / "latency_sample.c"] if one.is_file()]
-    elif name in _PROVERS:
-        found = [carried / one for one in _PROVERS[name]]
-        found = [one for one in found if one.is_file()]
-    else:
-        found = sorted(carried.glob("replay*.c"))
-        found += [carried / "hdf5_failure.c", carried / "plan.c"] if found else []
-    if not found:
-        raise Error(f"the sources of {name} are missing from {carried}; reinstall iotune")
-    return found
-
-
 def _compiled(name: str, mpi: Mpi) -> Path:
-    sources = _sources(name)
+    sources = programs.sources_of(name)
     if mpi.compiler is None:
         raise Error(
-            f"no mpicc found for {mpi.launcher}: name it in IOTUNE_MPICC"
-            + (", or a replayer that is built already in IOTUNE_REPLAY" if name == NAME else "")
+            f"no mpicc found for {mpi.launcher}: name it in IOTUNE_MPICC, or make what it is "
+            "needed for where there is one, by iotune replayer build"
         )
-    flags = ["-O2", f"-I{sources[0].parent}"]
-    return _built(
-        name, mpi.compiler, flags, sources, hdf5_flags(mpi) if name in _OF_HDF5 else ["-lrt"]
-    )
+    libraries = hdf5_flags(mpi) if name in programs.OF_HDF5 else programs.WITHOUT_HDF5
+    return _built(name, mpi.compiler, programs.flags_of(sources), sources, libraries)
 
 
 def find_yield_shim() -> Path | None:
@@ -122,15 +95,17 @@ def find_yield_shim() -> Path | None:
 
     None where there is no compiler: figures of more ranks than cores then measure spinning.
     """
-    found = find_library(YIELD_LIBRARY)
+    found = find_library(YIELD_LIBRARY) or prebuilt_shim()
     if found is not None:
         return found
-    source = Path(__file__).parents[1] / "kernels_src" / "yield_shim.c"
+    source = programs.shim_source()
     compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None or not source.is_file():
+    if compiler is None or source is None:
         return None
     try:
-        return _built(YIELD_LIBRARY, compiler, ["-O2", "-fPIC", "-shared"], [source], ["-ldl"])
+        return _built(
+            YIELD_LIBRARY, compiler, programs.SHIM_FLAGS, [source], programs.SHIM_LIBRARIES
+        )
     except Error:
         return None
 
@@ -155,12 +130,7 @@ def _built(
     if os.access(program, os.X_OK):
         return program
     fresh = directory / f".{program.name}.{secrets.token_hex(4)}"
-    command = [compiler, *flags, *map(str, sources), *libraries, "-o", str(fresh)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        fresh.unlink(missing_ok=True)
-        reason = next((line for line in done.stderr.splitlines() if "error" in line), "")
-        raise Error(f"{name} cannot be compiled with {compiler}: {reason.strip()}")
+    programs.compile_program(name, compiler, flags, sources, libraries, fresh)
     os.replace(fresh, program)
     return program
 

@@ -41,6 +41,8 @@ def test_bash_completes_commands_options_and_commands_of_commands() -> None:
     assert {"--calls", "--call"} <= set(bash("iotune show --c", 2))
     assert {"ls", "flatten", "map"} <= set(bash("iotune log ''", 2))
     assert bash("iotune log fl", 2) == ["flatten"]
+    assert bash("iotune replayer ''", 2) == ["build", "list"]
+    assert bash("iotune replayer build --in", 3) == ["--into"]
     assert "--install-completion" not in bash("iotune --", 1)
 
 

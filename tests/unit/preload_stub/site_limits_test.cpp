@@ -73,6 +73,18 @@ TEST_F(SiteLimitsTest, NamesADatabase) {
   EXPECT_EQ(read("database = /" + std::string(600, 'x')).most, Mode::kOff);
 }
 
+TEST_F(SiteLimitsTest, NamesAFolderOfReplayers) {
+  if (access("/etc/iotune.conf", F_OK) == 0) GTEST_SKIP() << "this machine has a file of its own";
+  EXPECT_STREQ(read("mode=tune").replayers, "");
+  EXPECT_STREQ(read("replayers = /site/a b # ours\n").replayers, "/site/a b");
+  EXPECT_STREQ(read("replayers=/first\nreplayers=/second").replayers, "/first");
+  EXPECT_EQ(g_said, "");
+  EXPECT_EQ(read("replayers = here").most, Mode::kOff);
+  EXPECT_NE(g_said.find("replayers is no path that begins with /"), std::string::npos) << g_said;
+  EXPECT_EQ(read("replayers =").most, Mode::kOff);
+  EXPECT_EQ(read("replayers = /" + std::string(600, 'x')).most, Mode::kOff);
+}
+
 TEST_F(SiteLimitsTest, NamesAFolderForTraces) {
   if (access("/etc/iotune.conf", F_OK) == 0) GTEST_SKIP() << "this machine has a file of its own";
   read("mode=tune");

@@ -19,6 +19,7 @@ class Iotune(PythonPackage):
 
     variant("fuse", default=False, description="Build the file system of `iotune fuse`")
     variant("models", default=False, description="What surveys, predictions and latency need")
+    variant("replayer", default=False, description="Prebuild what `iotune train` starts under MPI")
     variant("report", default=True, description="What `iotune report` needs")
 
     depends_on("c", type="build")
@@ -47,6 +48,10 @@ class Iotune(PythonPackage):
         depends_on("py-optuna", type="run")
         depends_on("py-scikit-learn@1.2:", type="run")
 
+    with when("+replayer"):
+        depends_on("mpi")
+        depends_on("hdf5+mpi+shared")
+
     conflicts("platform=darwin", msg="iotune is for Linux with glibc")
     conflicts("%gcc@:10", msg="iotune is written in C++20")
 
@@ -54,7 +59,23 @@ class Iotune(PythonPackage):
         # The preload itself is not set: a program is started by `iotune run`, or with
         # LD_PRELOAD=$(iotune lib).
         env.set("IOTUNE_HOME", self.prefix)
+        if self.spec.satisfies("+replayer"):
+            env.set("IOTUNE_REPLAYER_DIR", self.prefix.share.iotune.replayers)
 
     @run_after("install")
     def check_install(self):
         Executable(self.prefix.bin.iotune)("lib")
+
+    @run_after("install", when="+replayer")
+    def build_replayer(self):
+        # Other MPIs are added by hand: iotune replayer build --into $IOTUNE_REPLAYER_DIR
+        Executable(self.prefix.bin.iotune)(
+            "replayer",
+            "build",
+            "--into",
+            self.prefix.share.iotune.replayers,
+            "--mpicc",
+            self.spec["mpi"].mpicc,
+            "--hdf5",
+            self.spec["hdf5"].prefix,
+        )
