@@ -139,7 +139,7 @@ def why_refused(program: str) -> str:
         return "was built for musl and not for glibc"
     asan = [name for name in elf.needed if name.startswith(_HAS_TO_BE_FIRST)]
     if asan and not any(map(_has_to_be_first, preloads_of(os.environ))):
-        return f"was built with AddressSanitizer: {asan[0]} would have to be the first preload"
+        return f"was built with AddressSanitizer, whose {asan[0]} has to be the first preload"
     return ""
 
 
