@@ -6,6 +6,7 @@ Whoever imports this has not imported NumPy yet: that takes longer than all of a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,12 @@ def run_epochs(trace: Path, run: RunSummary) -> RunEpochs:
 
 def prefetched_in_all(run: RunSummary) -> PrefetchOutcome | None:
     """What was read ahead, over all files; None where nothing was asked for ahead of a read."""
-    told = [one.prefetch for one in run.files if one.prefetch is not None]
+    return prefetched_together(run.files)
+
+
+def prefetched_together(files: Iterable[FilePattern]) -> PrefetchOutcome | None:
+    """The same of these files alone."""
+    told = [one.prefetch for one in files if one.prefetch is not None]
     if not told:
         return None
     names = ("streams", "reads", "hits", "late", "served", "requests", "requested_bytes",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from typing import Any
 
+from iotune.analysis.run_epochs import prefetched_together
 from iotune.errors import Error
 from iotune.html_report.bar_figure import (
     LAYER_NAMES,
@@ -259,9 +260,17 @@ def _tuning(facts: RunFacts, wide: float) -> Iterator[Any]:
 
 
 def _prefetch(facts: RunFacts, wide: float) -> Iterator[Any]:
-    for file in facts.run.files:
-        if file.prefetch is not None:
-            yield Heading(file.path, [("", one) for one in prefetched_lines(file.prefetch)])
+    groups = folded([one for one in facts.run.files if one.prefetch is not None])
+    for group in groups[:_EXPLAINED]:
+        parts = [group.files] if group.is_folded else [[one] for one in group.files]
+        for files in parts:
+            name = f"{group.name} ({len(files)} files)" if group.is_folded else files[0].path
+            done = prefetched_together(files)
+            if done is not None:
+                yield Heading(name, [("", one) for one in prefetched_lines(done)])
+    if len(groups) > _EXPLAINED:
+        more = sum(len(group.files) for group in groups[_EXPLAINED:])
+        yield Heading("", [("", f"and {counted(more, 'further file')}")])
 
 
 def _logs(facts: RunFacts, wide: float) -> Iterator[Any]:

@@ -23,6 +23,7 @@ from iotune.html_report.heat_figure import heat_figures
 from iotune.html_report.rank_rows import rank_rows
 from iotune.html_report.time_bins import BINS, TimeBins
 from iotune.importing import import_log
+from iotune.traces.summary import FilePattern, PrefetchOutcome
 from iotune.traces.trace import open_trace
 from support.log_containers import add_writer, make_container
 from support.page import Element, parsed
@@ -176,6 +177,21 @@ def test_workers_and_epochs_have_a_panel(tmp_path: Path) -> None:
     assert [row[:3] for row in table[1:]] == [[str(n), "32", "2.0 MiB"] for n in (1, 2, 3)]
     assert [row[6] for row in table[1:]] == ["–", "as before", "another"]
     assert "IOTUNE_PREFETCH was not set" in panel.text
+
+
+def test_files_that_were_read_ahead_alike_are_one() -> None:
+    # given: a sample a file
+    facts = gather(open_trace(POSIX))
+    done = PrefetchOutcome(predictor="recorded", reads=2, hits=2, requested_bytes=1024)
+    facts.run.files = [
+        FilePattern(path=f"/d/{number:06}.npy", prefetch=done) for number in range(1000)
+    ]
+    # when
+    section = sections(parsed(page_of([facts], ["run"])))["prefetch"]
+    # then
+    assert "/d/#.npy (1000 files)" in section.text
+    assert "2,000 of 2000 reads hit" in section.text
+    assert section.text.count(".npy") == 1
 
 
 def test_what_has_nothing_to_say_is_absent() -> None:
