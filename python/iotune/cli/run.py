@@ -37,7 +37,7 @@ from iotune.output_file import demand_replaceable
 from iotune.traces.leftovers import Stamp, buffers_of, collect_run, stamp_of
 from iotune.traces.trace import is_trace
 
-CONTEXT = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+CONTEXT = {"allow_interspersed_args": False}
 # How long ranks that outlive a killed launcher are waited for.
 _PATIENCE_SECONDS = 3.0
 

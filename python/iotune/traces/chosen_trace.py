@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from iotune.errors import Error
@@ -9,6 +10,8 @@ from iotune.locations import kept_traces, traces_dir
 from iotune.talk import say
 from iotune.traces.leftovers import collect_all, collect_for
 from iotune.traces.trace import Trace, open_trace
+
+_LOOKED_AT = 100  # of the newest traces, for an earlier run of a program
 
 
 def chosen_trace(given: Path | None) -> Trace:
@@ -23,6 +26,28 @@ def chosen_trace(given: Path | None) -> Trace:
     if not kept:
         raise Error(f"there is no trace in {traces_dir()} yet: iotune run -- COMMAND makes one")
     return open_trace(kept[0])
+
+
+def run_before(run: Trace) -> Trace:
+    """The newest trace in the default directory of an earlier run of the same program.
+
+    Raises Error where there is none among those that were made last.
+    """
+    program = _program_of(run)
+    earlier = [one for one in kept_traces() if one != run.path][:_LOOKED_AT]
+    for path in earlier:
+        with contextlib.suppress(Error):  # a damaged one is no run to compare with
+            trace = open_trace(path)
+            if _program_of(trace) == program:
+                return trace
+    raise Error(
+        f"there is no earlier run of {program} in {traces_dir()}: run it once more, or name two "
+        "traces"
+    )
+
+
+def _program_of(run: Trace) -> str:
+    return run.summary.identity or run.summary.program_name
 
 
 def words_for(trace: Trace, given: Path | None) -> list[str]:
