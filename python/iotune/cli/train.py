@@ -170,7 +170,10 @@ def command(
         _say_nothing(untrained, pattern, file)
         if as_json:
             print_json("train", [])
-        next_command("iotune", "db", "list")
+        if untrained or database.patterns()["patterns"]:
+            next_command("iotune", "db", "list")
+        else:
+            next_command("iotune", "run", "--", "...", why="no run has left a pattern to train yet")
         return
     options = Options(
         rounds or ROUNDS, limits.candidates or _CANDIDATES, chosen, directory, until=until,

@@ -18,7 +18,12 @@ def chosen_trace(given: Path | None) -> Trace:
     """The trace that was named, else the newest one, leftovers of dead runs included."""
     if given is not None:
         collect_for(given)
-        return open_trace(given)
+        try:
+            return open_trace(given)
+        except Error as problem:
+            if "iotune import" in str(problem):
+                raise
+            raise Error(f"{problem} (without a name the last run's trace is taken)") from None
     joined = collect_all()
     for trace in joined:
         say(f"joined what a run left behind: {trace}")
