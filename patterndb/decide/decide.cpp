@@ -33,6 +33,10 @@ std::string one_line(std::string text) {
   return text;
 }
 
+std::string counted(std::uint64_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
 std::string number(double value) {
   char text[32];
   snprintf(text, sizeof text, "%.4g", value);
@@ -253,8 +257,8 @@ Found from_one(const Question& question, const std::string& path,
   known = *pattern;
   if (!*pattern) {
     decision.message = "workload " + workload.program + " " + workload.file + " on " +
-                       std::to_string(workload.ranks) + " ranks and " +
-                       std::to_string(workload.nodes) + " nodes was never observed";
+                       counted(workload.ranks, "rank") + " and " + counted(workload.nodes, "node") +
+                       " was never observed";
     return found;
   }
   decision.pattern = (*pattern)->descriptor;

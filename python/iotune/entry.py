@@ -25,7 +25,7 @@ def main() -> None:
             from iotune.terminal.completion import complete
 
             complete()
-        words = sys.argv[1:]
+        words = _spelt(sys.argv[1:])
         if words in ([], ["-h"], ["--help"]):
             from iotune.command_table import help_text
 
@@ -47,6 +47,15 @@ def main() -> None:
         from iotune.cli import run_command
 
         run_command(words)
+
+
+def _spelt(words: list[str]) -> list[str]:
+    """The words as the parser knows them: of help and version there are other spellings."""
+    if words in (["version"], ["-V"]):
+        return ["--version"]
+    if words[:1] == ["help"]:
+        return [*words[1:], "--help"]
+    return words
 
 
 def _names_a_trace_alone(words: list[str]) -> bool:

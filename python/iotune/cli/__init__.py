@@ -1,5 +1,7 @@
 """The command `iotune`. One module a subcommand; its docstring is the help."""
 
+import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Iterable, Sequence
@@ -9,7 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from iotune import __version__
-from iotune.cli.output import next_command
+from iotune.cli.output import next_command, say
 from iotune.command_table import COMMANDS, PROGRAM_HELP
 from iotune.entry import main
 from iotune.errors import Error
@@ -90,4 +92,7 @@ def run_command(words: Sequence[str]) -> None:
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     known = words and words[0] in COMMANDS
+    if words and not known and not words[0].startswith("-") and shutil.which(words[0]):
+        say(f"there is no command {words[0]}, but a program: iotune run -- {shlex.join(words)}")
+        sys.exit(2)
     application([words[0]] if known else COMMANDS)(list(words), prog_name="iotune")

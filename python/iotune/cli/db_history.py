@@ -18,6 +18,7 @@ from iotune.cli.db import (
 )
 from iotune.cli.output import (
     Column,
+    count_text,
     errors_in_one_line,
     next_command,
     paragraph,
@@ -49,7 +50,8 @@ def history(
         print_json("db-history", answer)
     else:
         paragraph(
-            f"{answer['descriptor']} {answer['op']} {answer['mode']}, {answer['ranks']} ranks"
+            f"{answer['descriptor']} {answer['op']} {answer['mode']}, "
+            f"{count_text(answer['ranks'], 'rank')}"
         )
         table(
             [Column("when"), Column("row", number=True), Column("platform"), Column("what"),

@@ -7,6 +7,7 @@ Nothing of the program is changed, and its exit status is returned. The trace is
 """
 
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ from iotune.output_file import demand_replaceable
 from iotune.traces.leftovers import Stamp, buffers_of, collect_run, stamp_of
 from iotune.traces.trace import is_trace
 
-CONTEXT = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+CONTEXT = {"allow_interspersed_args": False}
 # How long ranks that outlive a killed launcher are waited for.
 _PATIENCE_SECONDS = 3.0
 
@@ -113,10 +114,12 @@ def command(
         status = start.run_forwarding_signals(words, environment)
         seen = _was_touched(witness)
     except FileNotFoundError:
-        say(f"{words[0]}: no such program")
+        here = f" on PATH; the one here is ./{words[0]}" if os.path.isfile(words[0]) else ""
+        say(f"{words[0]}: no such program{here}")
         raise typer.Exit(127) from None
     except OSError as problem:
-        say(f"{words[0]}: {problem.strerror}")
+        todo = start.how_to_start(words[0])
+        say(f"{words[0]}: {problem.strerror}{todo and ': ' + todo}")
         raise typer.Exit(126) from None
     finally:
         if witness is not None:
@@ -124,7 +127,8 @@ def command(
     if mode is not Mode.off:
         observe = settings.get("IOTUNE_DB", os.environ.get("IOTUNE_DB")) != "none"
         _finish(trace, before, run_id, in_default_place=output is None, observe=observe,
-                why_empty=lambda: _why_empty(programs, seen), words=words)  # fmt: skip
+                why_empty=lambda: _why_empty(words, programs, seen, status),
+                words=words)  # fmt: skip
     else:
         next_command("iotune", "run", "--", *words, why="this run was not watched: --mode off")
     raise typer.Exit(status)
@@ -199,7 +203,9 @@ def _was_touched(witness: Optional[Path]) -> Optional[bool]:
         return None
 
 
-def _why_empty(programs: Sequence[str], seen: Optional[bool]) -> str:
+def _why_empty(
+    words: Sequence[str], programs: Sequence[str], seen: Optional[bool], status: int
+) -> str:
     """Why a run left no trace, as far as that is known."""
     if core.site_switches_off():
         return "the site has switched iotune off (/etc/iotune.conf, IOTUNE_SITE_CONFIG)"
@@ -214,6 +220,11 @@ def _why_empty(programs: Sequence[str], seen: Optional[bool]) -> str:
         return "the program opened no file that is traced"
     if seen is None:
         return "no call on a file that is traced reached iotune"
+    for name, _ in start.programs_and_words(words):
+        if not shutil.which(name):
+            return f"there is no program {name}"
+    if status != 0 and start.launchers(words):
+        return f"{words[0]} ended with status {status} before a program of it did anything"
     return (
         "no process of it has loaded iotune on this node: LD_PRELOAD was taken away on the way, "
         "or it ran on others"

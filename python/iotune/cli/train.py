@@ -37,6 +37,7 @@ from iotune import core
 from iotune.cli.db import opened, settings_text
 from iotune.cli.output import (
     Column,
+    count_text,
     data,
     errors_in_one_line,
     next_command,
@@ -169,7 +170,10 @@ def command(
         _say_nothing(untrained, pattern, file)
         if as_json:
             print_json("train", [])
-        next_command("iotune", "db", "list")
+        if untrained or database.patterns()["patterns"]:
+            next_command("iotune", "db", "list")
+        else:
+            next_command("iotune", "run", "--", "...", why="no run has left a pattern to train yet")
         return
     options = Options(
         rounds or ROUNDS, limits.candidates or _CANDIDATES, chosen, directory, until=until,
@@ -199,7 +203,7 @@ def command(
         for number, case in enumerate(group, start=len(results) + failed + 1):
             say(
                 f"pattern {case.id} ({number} of {len(cases)}): {case.descriptor}, "
-                f"{'write' if case.write else 'read'}, {case.ranks} ranks"
+                f"{'write' if case.write else 'read'}, {count_text(case.ranks, 'rank')}"
             )
         began = time.monotonic()
         try:
@@ -246,7 +250,10 @@ def command(
     left = sum(case.id not in settled_ids for case in untrained)
     if left:
         say(f"{left} untrained still" + (": the time is over" if time.monotonic() > until else ""))
-    next_command("iotune", "run", "--", "...", why="the next run applies what was found")
+    if any(result["state"] == "tuned" for result in results):
+        next_command("iotune", "run", "--", "...", why="the next run applies what was found")
+    else:
+        next_command("iotune", "advise", why="nothing to set was found: what the program may do")
     if failed and not results:
         raise typer.Exit(1)
 

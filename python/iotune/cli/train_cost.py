@@ -13,6 +13,7 @@ from iotune.cli.output import (
     Column,
     count_text,
     data,
+    next_command,
     print_json,
     say,
     seconds_text,
@@ -109,6 +110,7 @@ def print_plan(waiting: Sequence[Sequence[Case]], options: Options, as_json: boo
         data(f"pattern {one['pattern']}:")
         for text in one["candidates"]:
             data(f"  {text}")
+    next_command("iotune", "train", why="measures them")
 
 
 def _where(case: Case, options: Options) -> str:

@@ -1,5 +1,6 @@
 """Compare two runs: what of the pattern, the settings, the findings and the time changed.
 
+  iotune diff                          the last run and the one before it of that program
   iotune diff before.iotrace after.iotrace
   iotune diff old/ new/ --all
 
@@ -20,8 +21,12 @@ from iotune.errors import Error
 
 @errors_in_one_line
 def command(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A trace, or a folder of traces.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="What is compared with it.")],
+    a: Annotated[
+        Optional[Path], typer.Argument(metavar="A", help="A trace, or a folder of traces.")
+    ] = None,
+    b: Annotated[
+        Optional[Path], typer.Argument(metavar="B", help="What is compared with it.")
+    ] = None,
     before: Annotated[
         Optional[list[Path]], typer.Option("--before", metavar="TRACE", help="A further run of A.")
     ] = None,
@@ -41,8 +46,17 @@ def command(
     from iotune.comparing.changes import difference
     from iotune.comparing.earlier import Earlier
     from iotune.comparing.show import show_difference
+    from iotune.traces.chosen_trace import chosen_trace, run_before
     from iotune.traces.trace import open_trace
 
+    named = a is not None
+    if a is None:
+        last = chosen_trace(None)
+        a, b = run_before(last).path, last.path
+    elif b is None:
+        raise typer.BadParameter(
+            "it is missing: name two runs, or none for the last two", param_hint="B"
+        )
     first, second = _side([*(before or ()), a]), _side([*(after or ()), b])
     found = difference(
         [open_trace(path) for path in first],
@@ -53,10 +67,11 @@ def command(
         print_json("diff", found.as_json())
     else:
         show_difference(found, everything)
+    of_second = [str(second[-1])] if named else []
     if found.findings_new or found.findings_kept:
-        next_command("iotune", "advise", str(second[-1]), why="the findings of B")
+        next_command("iotune", "advise", *of_second, why="the findings of B")
     else:
-        next_command("iotune", "explain", str(second[-1]))
+        next_command("iotune", "explain", *of_second)
 
 
 def _side(given: Sequence[Path]) -> list[Path]:

@@ -44,7 +44,7 @@ def _hdf5(known: Examined, one: Hdf5) -> Check:
     if one.path == known.binary:
         return Check("hdf5", FAILS, f"a static {name}, {kind}, inside the program: its calls "
                      "cannot be seen, only MPI-IO and POSIX", "link the shared libhdf5 (Debian: "
-                     "pkg-config hdf5-mpich instead of h5pcc)", one.path)  # fmt: skip
+                     "pkg-config hdf5-mpich or hdf5-openmpi, not h5pcc)", one.path)  # fmt: skip
     if known.mpi and not one.parallel:
         if any(other.parallel for other in known.hdf5):
             return Check("hdf5", WORKS, f"{name}, {kind}, beside a parallel one", "", one.path)

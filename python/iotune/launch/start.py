@@ -86,6 +86,15 @@ def _after_options(words: Sequence[str], launcher: str) -> Sequence[str]:
     return []
 
 
+def how_to_start(program: str) -> str:
+    """What to do where the system refuses to start the file `program`; empty where unknown."""
+    if not os.path.isfile(program) or os.access(program, os.X_OK):
+        return ""
+    if program.endswith(".py"):
+        return f"name its interpreter (python3 {program}), or chmod +x {program}"
+    return f"chmod +x {program}"
+
+
 def why_secure(program: str) -> str:
     """Why the dynamic linker ignores the preload for `program`, in plain words; else empty."""
     try:
@@ -123,7 +132,7 @@ def why_blind(program: str) -> str:
     if elf.holds_hdf5:
         return (
             "holds a static libhdf5: its HDF5 calls cannot be seen, only MPI-IO and POSIX; "
-            "link the shared one (Debian: pkg-config hdf5-mpich instead of h5pcc)"
+            "link the shared one (Debian: pkg-config hdf5-mpich or hdf5-openmpi, not h5pcc)"
         )
     return ""
 

@@ -26,6 +26,11 @@ class Mpi:
     hdf5_library: str = ""  # of the run that is replayed: its folder may have headers too
     arguments: tuple[str, ...] = ()  # of the launcher, always
 
+    @property
+    def flavour(self) -> str:
+        """The MPI as Debian's names of packages and programs have it."""
+        return "openmpi" if self.open_mpi else "mpich"
+
     def command(self, ranks: int) -> list[str]:
         """The words before the program."""
         words = [self.launcher, *self.arguments]
@@ -211,10 +216,11 @@ def hdf5_flags(mpi: Mpi) -> list[str]:
             return flags
     if root:
         return _flags_of_root(root)
-    looked = ", ".join(mpi.hdf5_packages)
+    tool = shutil.which("pkg-config")
+    looked = ", ".join(mpi.hdf5_packages) if tool else "is not installed"
     raise Error(
-        f"no parallel HDF5 found (pkg-config: {looked}; HDF5_ROOT is not set); "
-        "Debian has it as libhdf5-mpich-dev"
+        f"no parallel HDF5 found (pkg-config: {looked}; HDF5_ROOT is not set): install its headers "
+        f"(Debian: libhdf5-{mpi.flavour}-dev{'' if tool else ' pkg-config'})"
     )
 
 

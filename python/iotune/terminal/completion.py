@@ -30,8 +30,9 @@ def command(
 
     name = Path(os.environ.get("SHELL", "")).name if shell is None else shell
     if name not in SHELLS:
-        what = f"{name!r} is none" if name else "$SHELL is not set"
-        raise typer.BadParameter(f"{what} of {', '.join(SHELLS)}: name one", param_hint="SHELL")
+        what = f"{name!r} is another" if name else "$SHELL is not set"
+        known = ", ".join(SHELLS)
+        raise typer.BadParameter(f"{what}: name one of {known}", param_hint="SHELL")
     script = get_completion_script(prog_name="iotune", complete_var=VARIABLE, shell=name)
     document(script.strip() + "\n")
     next_command("iotune", "completion", "--help")

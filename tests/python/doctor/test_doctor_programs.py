@@ -276,7 +276,7 @@ def test_what_h5pcc_links(patient: Patient) -> None:
     found = patient.about("./program")
     if any("shared" in one["evidence"] for one in found if one["id"] == "hdf5"):
         pytest.skip("NOT VERIFIED: this h5pcc links the shared library")
-    says(found, "hdf5", FAILS, "a static HDF5 1.", "parallel", "instead of h5pcc")
+    says(found, "hdf5", FAILS, "a static HDF5 1.", "parallel", "not h5pcc")
 
 
 def test_a_python_script_with_h5py(patient: Patient) -> None:

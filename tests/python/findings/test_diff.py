@@ -27,7 +27,10 @@ needs_programs = pytest.mark.skipif(
 )
 
 
-def run(folder: Path, number: int, seconds: float, name: str = "a.bin", calls: int = 16) -> Path:
+def run(
+    folder: Path, number: int, seconds: float, name: str = "a.bin", calls: int = 16,
+    program: str = "log.csv",
+) -> Path:  # fmt: skip
     """A trace of one rank that writes `calls` MiB in so many seconds."""
     each = seconds / calls
     text = HEAD + "".join(
@@ -35,7 +38,7 @@ def run(folder: Path, number: int, seconds: float, name: str = "a.bin", calls: i
         for k in range(calls)
     )
     folder.mkdir(exist_ok=True)
-    log = folder / "log.csv"
+    log = folder / program
     log.write_text(text)
     trace = imported(log, folder)[0].path
     log.unlink()
@@ -144,6 +147,27 @@ def test_one_run_a_side_is_not_judged(tmp_path: Path) -> None:
         str(run(tmp_path / "b", 2, 0.3)),
     ]
     assert asked(tmp_path, str(a), str(b), *more)["times"][0]["before_runs"] == 2
+
+
+def test_without_traces_the_last_two_runs_of_a_program_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given: of another program one in between, and a damaged trace
+    monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))  # no leftovers of others
+    kept = tmp_path / "state" / "iotune" / "traces"
+    kept.parent.mkdir(parents=True)
+    first, last = run(kept, 1, 1.0, program="model.csv"), run(kept, 4, 0.5, program="model.csv")
+    run(kept, 2, 1.0, program="other.csv")
+    (kept / "run3.iotrace").write_bytes(b"IOTUNE-TRACE" + b"\0" * 7)
+    os.utime(kept / "run3.iotrace", (3, 3))
+    # then
+    said = asked(tmp_path)
+    assert (said["before"], said["after"]) == ([str(first)], [str(last)])
+    assert typed(tmp_path, "diff").stderr.endswith("next: iotune explain\n")
+    assert "name two runs" in typed(tmp_path, "diff", str(first), status=2).stderr
+    first.unlink()
+    alone = typed(tmp_path, "diff", status=1).stderr
+    assert "there is no earlier run of model.csv" in alone and "run it once more" in alone
 
 
 def test_files_are_paired_by_their_names(tmp_path: Path) -> None:
