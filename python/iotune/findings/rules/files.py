@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
 from iotune.findings.finding import MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting, c, shell
 from iotune.findings.streams import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from iotune.findings import thresholds as limit
 from iotune.findings.datasets import Chunks, Dataset
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
 from iotune.findings.rule import Rule, Sighting, c, python
 from iotune.reports.tables import count_text, size_text
 

@@ -6,7 +6,7 @@ import statistics
 from collections import defaultdict
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
 from iotune.findings.finding import LOW, MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting, c
 from iotune.findings.streams import BELOW, MPI_READ_ALL, MPI_WRITE_ALL, Stream
