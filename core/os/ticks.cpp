@@ -3,8 +3,13 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#include <gnu/libc-version.h>
 #include <sys/prctl.h>
 
+#include <atomic>
+
+#include "core/link/elf_symbols.h"
+#include "core/link/loaded_objects.h"
 #include "core/os/raw_syscall.h"
 
 namespace iotune {
@@ -49,14 +54,37 @@ bool counter_is_invariant() noexcept {
 #endif
 }
 
+using ReadClock = int (*)(clockid_t clock, timespec* now);
+
+// libc's own: another preload (libfaketime) may tell the program another time, or let it stand
+// still, which is nothing to wait for and no time of a run.
+ReadClock clock_of_libc() noexcept {
+  static constinit std::atomic<ReadClock> known{nullptr};
+  ReadClock found = known.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    // Nobody has a reason to define this one as well.
+    const void* const in_libc = reinterpret_cast<const void*>(&gnu_get_libc_version);
+    const LoadedObject* const libc = object_at(in_libc);
+    bool indirect = false;
+    if (libc != nullptr) {
+      void* const own = symbol_in(*libc, SymbolName("clock_gettime"), indirect);
+      if (!indirect) found = reinterpret_cast<ReadClock>(own);
+    }
+    if (found == nullptr) found = clock_gettime;
+    known.store(found, std::memory_order_release);
+  }
+  return found;
+}
+
 }  // namespace
 
+// The true time, whatever another preload tells the program.
 std::uint64_t clock_ns(clockid_t clock) noexcept {
   timespec now{};
   if (g_counter_forbidden) {
     raw::call(SYS_clock_gettime, clock, raw::word(&now));
   } else {
-    clock_gettime(clock, &now);
+    clock_of_libc()(clock, &now);
   }
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
          static_cast<std::uint64_t>(now.tv_nsec);

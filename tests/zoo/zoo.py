@@ -13,6 +13,7 @@ from pathlib import Path
 from support.repository import IOTUNE
 from zoo.zoo_cage import ARMS, Cage, Missing
 from zoo.zoo_compare import differences
+from zoo.zoo_reads import Reader
 from zoo.zoo_table import Entry, read_table
 
 # What `iotune run` tells after each run.
@@ -65,6 +66,7 @@ def visit(cage: Cage, seed: int = 1, bare_only: bool = False) -> Outcome:
     seen = cage.files_in_trace()
     if not seen and not entry.unseen:
         outcome.faults.append("recorded: no file of the program stands in the trace")
+    outcome.faults += Reader(cage).run()
     told = cage.settings_told()
     if entry.tuned and not any(line.endswith(SET) for line in told):
         outcome.faults.append(f"settings: none was set: {told}")

@@ -1,6 +1,7 @@
 """Workers: processes without a rank of their own that another process of the run has started.
 
-Those of PyTorch's DataLoader and of Python's multiprocessing are such, forked or spawned. Hundreds
+They run the program of their parent, as those of PyTorch's DataLoader and of Python's
+multiprocessing do, forked or spawned: what a shell starts are programs of their own. Hundreds
 of them may be the same few, started anew for each epoch.
 """
 
@@ -37,7 +38,10 @@ def worker_groups(processes: Sequence[Mapping[str, Any]], reads: Reads) -> list[
     children: dict[int, list[int]] = {}
     for at, one in enumerate(processes):
         parent = by_pid.get(_place(one, "parent"))
-        if parent is not None and parent != at and int(one.get("rank", -1)) < 0:
+        if parent is None or parent == at or int(one.get("rank", -1)) >= 0:
+            continue
+        # What a shell starts is another program, and no worker of it.
+        if one.get("program") == processes[parent].get("program"):
             children.setdefault(parent, []).append(at)
     moved = np.bincount(reads.process, weights=reads.bytes, minlength=len(processes))
     spans = _spans(reads)

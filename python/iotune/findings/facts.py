@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections import defaultdict
@@ -136,6 +137,12 @@ class Facts:
         """The file system of a file's folder as this host sees it; "unknown" if it is gone."""
         return core.filesystem_of(os.path.dirname(file) or "/")
 
+    def bytes_now(self, file: str) -> int:
+        """The size of a file that is still there, as this host sees it; else 0."""
+        with contextlib.suppress(OSError, ValueError):
+            return os.stat(file).st_size
+        return 0
+
     def is_local(self, file: str) -> bool:
         """Whether the file's storage is the node's own."""
         return self.filesystem(file) in _LOCAL
@@ -176,12 +183,27 @@ def is_data(file: str) -> bool:
     return not own
 
 
-def slowest(parts: Iterable[tuple[int, float]]) -> float:
-    """The largest sum of seconds of one process, of (process, seconds)."""
+def added_up(parts: Iterable[tuple[int, float]]) -> dict[int, float]:
+    """The seconds of each process, of (process, seconds)."""
     sums: dict[int, float] = defaultdict(float)
     for process, seconds in parts:
         sums[process] += seconds
-    return max(sums.values(), default=0.0)
+    return dict(sums)
+
+
+def times_of(streams: Iterable[Stream]) -> dict[int, float]:
+    """The seconds that each process spent in these calls."""
+    return added_up((one.process, one.seconds) for one in streams)
+
+
+def slowest(found: Iterable[Evidence]) -> float:
+    """The seconds of the process that spent most in all of it.
+
+    Ranks work at the same time: the slowest of one file and that of another may be two of them,
+    and their sum longer than the run.
+    """
+    parts = (part for one in found for part in one.by_process.items())
+    return max(added_up(parts).values(), default=0.0)
 
 
 def ranks_of(streams: Iterable[Stream]) -> tuple[int, ...]:
@@ -191,24 +213,32 @@ def ranks_of(streams: Iterable[Stream]) -> tuple[int, ...]:
 
 def evidence(streams: Sequence[Stream], text: str, file: str = "", dataset: str = "") -> Evidence:
     """All calls of these streams as evidence."""
-    seconds = slowest((one.process, one.seconds) for one in streams)
-    return Evidence(
-        text,
-        file,
-        dataset,
-        ranks_of(streams),
-        sum(one.calls for one in streams),
-        sum(one.bytes for one in streams),
-        seconds if seconds > 0 else None,
-    )
+    calls, size = sum(one.calls for one in streams), sum(one.bytes for one in streams)
+    return counted(text, file, dataset, ranks_of(streams), calls, size, times_of(streams))
+
+
+def counted(
+    text: str,
+    file: str,
+    dataset: str,
+    ranks: tuple[int, ...],
+    calls: int,
+    size: int,
+    times: Mapping[int, float],
+) -> Evidence:
+    """Evidence of such calls and bytes; `times`: the seconds of each process."""
+    seconds = max(times.values(), default=0.0)
+    return Evidence(text, file, dataset, ranks, calls, size, seconds or None, times)
 
 
 def at_most(seconds: float, facts: Facts, how: str) -> Estimate | None:
-    """An upper bound; None without times."""
+    """An upper bound; None without times. Threads that work at once take longer than the run."""
     if seconds <= 0:
         return None
     elapsed = facts.elapsed_seconds
-    return Estimate(seconds, min(1.0, seconds / elapsed) if elapsed > 0 else None, how)
+    if elapsed <= 0:
+        return Estimate(seconds, None, how)
+    return Estimate(min(seconds, elapsed), min(1.0, seconds / elapsed), how)
 
 
 def ranks_text(ranks: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ All values are plain: `as_json` is what `iotune advise --json` prints (advise.sc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -22,6 +23,8 @@ class Evidence:
     calls: int = 0
     bytes: int = 0
     seconds: float | None = None  # the slowest rank's sum; None: the trace has no times of them
+    # The seconds of each process: those of several files are added up process by process.
+    by_process: Mapping[int, float] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -83,4 +86,7 @@ class Findings:
     def as_json(self) -> dict[str, Any]:
         """Plain values for `--json`."""
         found = [{**asdict(one), "page": one.page} for one in self.findings]
+        for one in found:
+            for shown in one["evidence"]:
+                del shown["by_process"]
         return {"findings": found, "checked": list(self.checked), "limits": list(self.limits)}

@@ -9,7 +9,7 @@ from typing import Any
 from iotune import core
 from iotune.errors import Error
 from iotune.findings import thresholds
-from iotune.findings.facts import Facts
+from iotune.findings.facts import Facts, slowest
 from iotune.findings.finding import (
     HIGH,
     LOW,
@@ -70,10 +70,10 @@ def _finding(facts: Facts, rule: Rule, sighting: Sighting) -> Finding:
 
 def severity(facts: Facts, evidence: list[Evidence]) -> str:
     """By the share of the run that the slowest rank spent in these calls; medium without times."""
-    times = [one.seconds for one in evidence if one.seconds is not None]
-    if not times or facts.elapsed_seconds <= 0:
+    seconds = slowest(evidence)
+    if seconds <= 0 or facts.elapsed_seconds <= 0:
         return MEDIUM
-    share = sum(times) / facts.elapsed_seconds
+    share = seconds / facts.elapsed_seconds
     if share >= thresholds.HIGH_SHARE:
         return HIGH
     return MEDIUM if share >= thresholds.MEDIUM_SHARE else LOW

@@ -190,7 +190,8 @@ WORDS = {
     "small-files": Words(
         "A file costs several requests to the metadata server, however little is in it.",
         f"{limit.MANY_FILES} files and more of which the run moves less than "
-        f"{_size(limit.SMALL_FILE_BYTES)} each.",
+        f"{_size(limit.SMALL_FILE_BYTES)} each, none of it beyond there. Files that are still "
+        "there must be as small.",
         "On a local disk or in memory.",
     ),
     "stdio-bulk": Words(

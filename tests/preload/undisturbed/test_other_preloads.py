@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import shutil
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -100,5 +101,26 @@ def jemalloc(place: Place) -> None:
             assert len(writes) == 9000, (order, len(writes))
 
 
+def false_clock(place: Place) -> None:
+    """One that tells the program another time: a trace has the true one, and nobody waits."""
+    other = place.build / "lib" / "libfalse_clock.so"
+    folder = place.scratch / "data"
+    for order, preload in orders(place, other).items():
+        for clock in ("still", "past"):
+            place.clear()
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            began = time.time()
+            done = place.run(place.bin / "deaths", folder, "exit", 4711, preload=preload,
+                             seconds=20, CLOCK=clock, IOTUNE_TRACE=place.trace)  # fmt: skip
+            ended = time.time()
+            assert done.err == b"", (order, clock, done.err)
+            assert recorded(place, [place.trace]) == planned(done.out), (order, clock)
+            starts = [float(call["line"].split()[0]) for call in place.calls()]
+            assert began - 0.01 <= min(starts) <= max(starts) <= ended + 0.01, (order, clock)
+            print(f"{order}, {clock}: true times")
+
+
 if __name__ == "__main__":
-    main({"wrapper": wrapper, "mpi-wrapper": mpi_wrapper, "jemalloc": jemalloc})
+    main({"wrapper": wrapper, "mpi-wrapper": mpi_wrapper, "jemalloc": jemalloc,
+          "false-clock": false_clock})  # fmt: skip

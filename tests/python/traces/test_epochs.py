@@ -157,6 +157,22 @@ def test_workers_are_recorded_however_they_end(tmp_path: Path, method: str, end:
     assert ("ended without a word" in warned) == (end in ("kill", "term"))
 
 
+def test_what_a_shell_starts_are_no_workers() -> None:
+    # given: a shell that starts sed twice, which starts itself once
+    def process(pid: int, parent: int, program: str) -> dict[str, object]:
+        return {"pid": pid, "parent": parent, "program": program, "rank": -1, "host": "here"}
+
+    sed = "/usr/bin/sed"
+    processes = [process(10, 1, "/usr/bin/dash"), process(11, 10, sed), process(12, 10, sed),
+                 process(13, 12, sed)]  # fmt: skip
+    each = np.arange(4)
+    reads = Reads(each, each, each * 100, each + 10, each * 1000)
+    # when
+    (group,) = worker_groups(processes, reads)
+    # then
+    assert (group.parent, group.processes, group.bytes) == (12, (3,), 3000)
+
+
 @needs_the_library
 @pytest.mark.skipif(
     not TORCH.exists(), reason="NOT VERIFIED: DataLoader: no PyTorch here (tools/setup.sh torch)"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, slowest
+from iotune.findings.facts import Facts, at_most, evidence, slowest, times_of
 from iotune.findings.finding import LOW, Evidence
 from iotune.findings.rule import Rule, Sighting, c
 from iotune.findings.streams import Stream
@@ -36,14 +37,14 @@ def _often(facts: Facts, wanted: Callable[[Stream], bool], many: int, what: str)
 def _total(facts: Facts, found: list[Evidence], summary: str) -> Sighting | None:
     if not found:
         return None
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     calls = sum(one.calls for one in found)
     return Sighting(found, summary.format(calls), at_most(seconds, facts, _SECONDS_OF))
 
 
 def _opens(facts: Facts) -> Sighting | None:
     found = _often(facts, lambda one: one.meaning.opens_file, limit.MANY_OPENS, "opened {:,} times")
-    return _total(facts, found, "{:,} times a file is opened that was open before")
+    return _total(facts, found, "the same files are opened {:,} times in all")
 
 
 def _queries(facts: Facts) -> Sighting | None:
@@ -63,7 +64,7 @@ def _queries(facts: Facts) -> Sighting | None:
 
 def _of_paths(one: Evidence) -> Evidence:
     text = one.text.replace("asked about", "paths asked about")
-    return Evidence(text, "", "", one.ranks, one.calls, one.bytes, one.seconds)
+    return replace(one, text=text)
 
 
 def _syncs(facts: Facts) -> Sighting | None:
@@ -106,17 +107,29 @@ def _seeks(facts: Facts) -> Sighting | None:
         )
         if one.calls >= 0.5 * transfers[one.file]
     ]  # fmt: skip
-    return _total(facts, found, "{:,} seeks, about one for each transfer")
+    moved = sum(transfers[one.file] for one in found)
+    often = sum(one.calls for one in found) > 2 * moved
+    each = f"beside {moved:,} transfers" if often else "about one for each transfer"
+    return _total(facts, found, "{:,} seeks, " + each)
 
 
 def _small_files(facts: Facts) -> Sighting | None:
     size: dict[str, int] = defaultdict(int)
+    reach: dict[str, int] = defaultdict(int)
     own: dict[str, list[Stream]] = defaultdict(list)
     for one in facts.streams:
         if one.file and one.by_program:
             size[one.file] += one.bytes
+            reach[one.file] = max(reach[one.file], one.end)
             own[one.file].append(one)
-    small = [file for file in size if 0 < size[file] < limit.SMALL_FILE_BYTES]
+    small = [
+        file
+        for file in size
+        if 0 < size[file] < limit.SMALL_FILE_BYTES and reach[file] < limit.SMALL_FILE_BYTES
+    ]
+    if len(small) >= limit.MANY_FILES:
+        # A run that takes a little of each of many large files is none of this.
+        small = [file for file in small if facts.bytes_now(file) < limit.SMALL_FILE_BYTES]
     if len(small) < limit.MANY_FILES:
         return None
     streams = [one for file in small for one in own[file]]
@@ -129,12 +142,12 @@ def _small_files(facts: Facts) -> Sighting | None:
         f"{len(small)} files of {size_text(total / len(small))} on average, most of them below "
         f"{folder}/"
     )
-    seconds = slowest((one.process, one.seconds) for one in streams if not one.meaning.transfer)
+    times = times_of(one for one in streams if not one.meaning.transfer)
     how = "the time of opening and closing them on the slowest rank"
     return Sighting(
         [evidence(streams, text)],
         f"{len(small)} files hold {size_text(total)}",
-        at_most(seconds, facts, how),
+        at_most(max(times.values(), default=0.0), facts, how),
     )
 
 

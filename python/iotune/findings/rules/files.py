@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
 from iotune.findings.finding import MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting, c, shell
 from iotune.findings.streams import (
@@ -39,7 +39,7 @@ def _independent(facts: Facts) -> Sighting | None:
         return None
     calls = sum(one.calls for one in found)
     summary = f"{calls:,} independent requests that MPI-IO could gather into a few"
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     how = "all the time of these requests; exchanging the data first costs some of it again"
     asked_by_hdf5 = any(one.layer == "hdf5" for each in found for one in facts.of_file[each.file])
     return Sighting(
@@ -90,7 +90,7 @@ def _sieving(facts: Facts) -> Sighting | None:
         return None
     size = sum(one.bytes for one in found)
     summary = f"data sieving reads {size_text(size)} for writes with holes"
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     return Sighting(found, summary, at_most(seconds, facts, "the time of these reads alone"))
 
 

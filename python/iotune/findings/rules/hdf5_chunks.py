@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from iotune.findings import thresholds as limit
 from iotune.findings.datasets import Chunks, Dataset
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
 from iotune.findings.rule import Rule, Sighting, c, python
 from iotune.reports.tables import count_text, size_text
 
@@ -38,7 +38,7 @@ def _shape(facts: Facts) -> Sighting | None:
     if not found:
         return None
     summary = f"reads go across the chunks of {count_text(len(found), 'dataset')}"
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     how = "all the time of these reads; what of it stays with better chunks is not known"
     return Sighting(found, summary, at_most(seconds, facts, how))
 
@@ -79,7 +79,7 @@ def _cache(facts: Facts) -> Sighting | None:
         f"chunks of {count_text(len(found), 'dataset')} leave the cache before they are used "
         f"again; a cache of {size_text(needed)} would hold them"
     )
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     how = "all the time of these transfers; with a cache that fits, most of it"
     return Sighting(found, summary, at_most(seconds, facts, how))
 
@@ -122,7 +122,7 @@ def _shared(facts: Facts) -> Sighting | None:
     if not found:
         return None
     summary = "ranks write parts of the same compressed chunks"
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     how = "all the time of these writes; packing the data takes some of it anyway"
     return Sighting(found, summary, at_most(seconds, facts, how))
 

@@ -7,8 +7,16 @@ from collections.abc import Sequence
 
 from iotune.findings import thresholds as limit
 from iotune.findings.datasets import Dataset
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
-from iotune.findings.finding import Evidence
+from iotune.findings.facts import (
+    Facts,
+    at_most,
+    counted,
+    evidence,
+    ranks_of,
+    ranks_text,
+    slowest,
+    times_of,
+)
 from iotune.findings.rule import Rule, Sighting, c, python
 from iotune.findings.streams import HDF5_MAKES, HDF5_READ, HDF5_WRITE, Stream, kind_of
 from iotune.reports.actual_io import done_text, taken_apart
@@ -51,7 +59,7 @@ def _split(facts: Facts) -> Sighting | None:
     why = ", ".join(causes) or "HDF5 does not say why"
     calls = sum(one.calls for one in found)
     summary = f"{calls:,} collective transfers, of which HDF5 made independent ones: {why}"
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     return Sighting(found, summary, at_most(seconds, facts, "all the time of these transfers"))
 
 
@@ -79,7 +87,7 @@ def _scattered(facts: Facts) -> Sighting | None:
     if not found:
         return None
     summary = f"selections of {count_text(len(found), 'dataset')} are scattered over the file"
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     return Sighting(found, summary, at_most(seconds, facts, "all the time of these transfers"))
 
 
@@ -99,7 +107,7 @@ def _small_transfers(facts: Facts) -> Sighting | None:
         return None
     calls = sum(one.calls for one in found)
     mean = sum(one.bytes for one in found) / calls
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     how = "all the time of these calls on the slowest rank"
     return Sighting(found, f"{calls:,} transfers of HDF5 move {size_text(mean)} each",
                     at_most(seconds, facts, how))  # fmt: skip
@@ -155,19 +163,20 @@ def _small_datasets(facts: Facts) -> Sighting | None:
         total = sum(size[file][name] for name in small)
         text = f"{len(small)} datasets of {size_text(total / len(small))} on average"
         chosen = [one for one in streams if one.dataset in small]
-        seconds = slowest(
-            (one.process, one.seconds)
+        times = times_of(
+            one
             for one in facts.of_file[file]
             if one.layer == "hdf5" and not one.meaning.transfer
             and one.meaning.thing == "dataset"
         )  # fmt: skip
         calls, moved = sum(one.calls for one in chosen), sum(one.bytes for one in chosen)
-        found.append(Evidence(text, file, "", ranks_of(chosen), calls, moved, seconds or None))
+        found.append(counted(text, file, "", ranks_of(chosen), calls, moved, times))
     if not found:
         return None
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     how = "the time of making, opening and closing them on the slowest rank"
-    return Sighting(found, found[0].text, at_most(seconds, facts, how))
+    summary = found[0].text if len(found) == 1 else f"{len(found)} files of many small datasets"
+    return Sighting(found, summary, at_most(seconds, facts, how))
 
 
 def _attributes(facts: Facts) -> Sighting | None:
@@ -185,7 +194,7 @@ def _attributes(facts: Facts) -> Sighting | None:
         found.append(evidence(streams, text, file))
     if not found:
         return None
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     calls = sum(one.calls for one in found)
     how = "all the time of these calls on the slowest rank"
     return Sighting(found, f"{calls:,} calls on attributes", at_most(seconds, facts, how))
@@ -207,16 +216,16 @@ def _fill(facts: Facts) -> Sighting | None:
             f"{size_text(size)} written while datasets were made, before the program wrote "
             f"{size_text(written)} itself"
         )
-        seconds = slowest(
-            (one.process, one.seconds)
+        times = times_of(
+            one
             for one in facts.of_file[file]
             if one.layer == "hdf5" and kind_of(one.meaning) == HDF5_MAKES
         )
         calls = sum(one.calls for one in streams)
-        found.append(Evidence(text, file, "", ranks_of(streams), calls, size, seconds or None))
+        found.append(counted(text, file, "", ranks_of(streams), calls, size, times))
     if not found:
         return None
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     size = sum(one.bytes for one in found)
     how = "all the time of making these datasets on the slowest rank"
     return Sighting(found, f"{size_text(size)} of fill values are written first",

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, ranks_of, ranks_text, slowest
-from iotune.findings.finding import Evidence
+from iotune.findings.facts import (
+    Facts,
+    at_most,
+    counted,
+    ranks_of,
+    ranks_text,
+    slowest,
+    times_of,
+)
 from iotune.findings.rule import Rule, Sighting, c, python
 from iotune.findings.streams import HDF5_OTHER
 from iotune.reports.tables import size_text
@@ -33,12 +40,11 @@ def _reads(facts: Facts) -> Sighting | None:
             f"{number:,} reads of metadata, {size_text(size / number)} on average, by "
             f"{ranks_text(ranks)}, each for itself"
         )
-        seconds = slowest((one.process, one.seconds) for one in own)
-        found.append(Evidence(text, file, "", ranks, number, size, seconds or None))
+        found.append(counted(text, file, "", ranks, number, size, times_of(own)))
     if not found:
         return None
     calls_in_all = sum(one.calls for one in found)
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     how = "the time of these reads on the slowest rank; a shared file system adds to it with ranks"
     return Sighting(
         found, f"{calls_in_all:,} reads of metadata that one rank could make for all",
@@ -63,13 +69,15 @@ def _reopened(facts: Facts) -> Sighting | None:
         ]
         ways = [facts.transfers[one.file, one.path, writes] for writes in (True, False)]
         ranks = ranks_of(each for way in ways for each in way)
-        seconds = slowest((each.process, each.seconds) for each in streams)
+        # Opens have no dataset in a trace: of all of the file this one's share.
+        share = min(1.0, times / max(1, sum(each.calls for each in streams)))
+        spent = {process: share * taken for process, taken in times_of(streams).items()}
         text = f"opened {opens:,} times by one process, for {moved:,} transfers in all"
-        found.append(Evidence(text, one.file, one.path, ranks, times, 0, seconds or None))
+        found.append(counted(text, one.file, one.path, ranks, times, 0, spent))
     if not found:
         return None
     summary = f"datasets are opened {sum(one.calls for one in found):,} times for their transfers"
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     how = "the time of opening alone; chunks that are lost with the cache come on top"
     return Sighting(found, summary, at_most(seconds, facts, how))
 

@@ -6,7 +6,7 @@ import statistics
 from collections import defaultdict
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
 from iotune.findings.finding import LOW, MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting, c
 from iotune.findings.streams import BELOW, MPI_READ_ALL, MPI_WRITE_ALL, Stream
@@ -49,7 +49,7 @@ def _one_rank(facts: Facts) -> Sighting | None:
             found.append(evidence(streams, text, file))
     if not found:
         return None
-    seconds = sum(one.seconds or 0 for one in found) * (1 - 1 / facts.run.ranks)
+    seconds = slowest(found) * (1 - 1 / facts.run.ranks)
     how = "the rank's time in these calls, were they divided evenly among all ranks"
     number = len({one.ranks for one in found})
     who = ranks_text(found[0].ranks) if number == 1 else "one rank a direction"
@@ -159,7 +159,7 @@ def _shared_pointer(facts: Facts) -> Sighting | None:
     if not found:
         return None
     summary = "ranks take turns at a file pointer that all share"
-    seconds = sum(one.seconds or 0 for one in found)
+    seconds = slowest(found)
     return Sighting(found, summary, at_most(seconds, facts, "all the time of these calls"))
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from iotune.findings import thresholds as limit
 from iotune.findings.covered import Covered
-from iotune.findings.facts import Facts, at_most
-from iotune.findings.finding import Evidence
+from iotune.findings.facts import Facts, at_most, counted, slowest
 from iotune.findings.rule import Rule, Sighting, c
 from iotune.findings.streams import (
     HDF5_MAKES,
@@ -64,20 +63,21 @@ def _sieved(facts: Facts, file: str) -> bool:
 
 def _again(facts: Facts, writes: bool) -> Sighting | None:
     """What one process moved again that it had moved itself."""
-    found, wasted = [], 0.0
+    found = []
     different_of = _different(facts, writes)
     for file, processes in _moved(facts, writes).items():
         if writes and _sieved(facts, file):
             continue
         unique = different_of[file]
-        extra, once, calls, seconds, ranks = 0, 0, 0, 0.0, []
+        extra, once, calls, ranks = 0, 0, 0, []
+        times: dict[int, float] = {}
         for process, (number, size, taken) in processes.items():
             different = unique[process].bytes if process in unique else None
             more = 0 if different is None else size - different
             if different is None or more < limit.REPEATED_SHARE * different:
                 continue
             extra, once, calls = extra + more, once + different, calls + number
-            seconds = max(seconds, taken * more / size)
+            times[process] = taken * more / size
             ranks.append(facts.ranks_of_processes[process])
         if extra < limit.REPEATED_BYTES:
             continue
@@ -88,19 +88,20 @@ def _again(facts: Facts, writes: bool) -> Sighting | None:
             f"{size_text(once + extra)} moved, {size_text(once)} different"
         )
         own = tuple(sorted(one for one in ranks if one >= 0))
-        found.append(Evidence(text, file, "", own, calls, extra, seconds or None))
-        wasted += seconds
+        found.append(counted(text, file, "", own, calls, extra, times))
     if not found:
         return None
     size = sum(one.bytes for one in found)
-    verb = "written over bytes of its own" if writes else "read again by the rank that had it"
+    verb = (
+        "written over bytes of its own" if writes else "read again by a process that had them"
+    )
     how = "of these calls' time the share of the repeated bytes"
-    return Sighting(found, f"{size_text(size)} are {verb}", at_most(wasted, facts, how))
+    return Sighting(found, f"{size_text(size)} are {verb}", at_most(slowest(found), facts, how))
 
 
 def _by_all(facts: Facts, writes: bool) -> Sighting | None:
     """What several processes moved of the same bytes, each once."""
-    found, wasted = [], 0.0
+    found = []
     different_of = _different(facts, writes)
     for file, processes in _moved(facts, writes).items():
         if writes and _sieved(facts, file):
@@ -119,21 +120,20 @@ def _by_all(facts: Facts, writes: bool) -> Sighting | None:
         if extra < limit.REPEATED_BYTES or extra < limit.REPEATED_SHARE * joined:
             continue
         calls = sum(number for number, _, _ in processes.values())
-        seconds = max(taken for _, _, taken in processes.values()) * extra / total
+        times = {one: taken * extra / total for one, (_, _, taken) in processes.items()}
         verb = "wrote" if writes else "read"
         known = facts.ranks_of_processes
         ranks = tuple(sorted(known[one] for one in unique if known.get(one, -1) >= 0))
         who = f"{len(unique)} {'ranks' if ranks else 'processes'}"
         text = f"{who} {verb} {size_text(total)} of the same {size_text(joined)}"
-        found.append(Evidence(text, file, "", ranks, calls, extra, seconds or None))
-        wasted += seconds
+        found.append(counted(text, file, "", ranks, calls, extra, times))
     if not found:
         return None
     size = sum(one.bytes for one in found)
     verb = "write over each other's" if writes else "each read the same"
     how = "of these calls' time the share of the bytes that another rank moved as well"
     return Sighting(found, f"several processes {verb} bytes: {size_text(size)} too many",
-                    at_most(wasted, facts, how))  # fmt: skip
+                    at_most(slowest(found), facts, how))  # fmt: skip
 
 
 def _union(parts: list[Covered]) -> int | None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import numpy as np
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
+from iotune.findings.facts import (
+    Facts,
+    added_up,
+    at_most,
+    counted,
+    evidence,
+    ranks_of,
+    ranks_text,
+    slowest,
+)
 from iotune.findings.finding import LOW, Estimate, Evidence
 from iotune.findings.rule import Rule, Sighting, c, python
 from iotune.findings.streams import (
@@ -30,37 +39,39 @@ def _of_program(one: Stream, writes: bool) -> bool:
 
 
 def _small(facts: Facts, writes: bool) -> Sighting | None:
-    found, saved, taken = [], 0.0, 0.0
+    found = []
+    moved: Counter[int] = Counter()
     for file, streams in facts.by_file(lambda one: _of_program(one, writes)).items():
         calls = sum(one.calls for one in streams)
         parts = [(one, *one.below(limit.SMALL_BYTES)) for one in streams]
         small, size = sum(part[1] for part in parts), sum(part[2] for part in parts)
         if small < limit.FEW_SMALL_CALLS or small < limit.SMALL_SHARE * calls:
             continue
-        seconds = slowest((one.process, taken_each) for one, _, _, taken_each in parts)
+        times = added_up((one.process, taken_each) for one, _, _, taken_each in parts)
         who = [one for one, number, _, _ in parts if number]
         verb = "writes" if writes else "reads"
         text = (
             f"{small:,} of {calls:,} {verb} are below 64 KiB, {size_text(size / small)} on "
             f"average{_by(who)}"
         )
-        found.append(Evidence(text, file, "", ranks_of(who), small, size, seconds or None))
-        taken += seconds
-        rate = facts.largest_rates.get(writes)
-        if rate:
-            saved += max(0.0, seconds - size / max(1, len(ranks_of(who))) / rate)
+        found.append(counted(text, file, "", ranks_of(who), small, size, times))
+        moved.update(added_up((one.process, size_each) for one, _, size_each, _ in parts))
     if not found:
         return None
     calls, size = sum(one.calls for one in found), sum(one.bytes for one in found)
     estimate: Estimate | None
-    if facts.largest_rates.get(writes):
+    rate = facts.largest_rates.get(writes)
+    if rate:
+        taken = added_up(part for one in found for part in one.by_process.items())
+        saved = max(seconds - moved[process] / rate for process, seconds in taken.items())
         how = (
             "the time of these calls less that of their bytes at the rate of this run's own "
             "requests of 1 MiB and more"
         )
         estimate = at_most(saved, facts, how)
     else:
-        estimate = at_most(taken, facts, "all the time of these calls on the slowest rank")
+        how = "all the time of these calls on the slowest rank"
+        estimate = at_most(slowest(found), facts, how)
     verb = "writes" if writes else "reads"
     summary = f"{calls:,} small {verb} move {size_text(size)}, {size_text(size / calls)} each"
     return Sighting(found, summary, estimate, layer=_layer(facts, found[0].file, writes))
