@@ -83,9 +83,9 @@ def _compiled(name: str, mpi: Mpi) -> Path:
     sources = programs.sources_of(name)
     if mpi.compiler is None:
         raise Error(
-            f"no mpicc found for {mpi.launcher}: install it (Debian: lib{mpi.flavour}-dev), name it "
-            "in IOTUNE_MPICC, or make what it is needed for where there is one, by iotune replayer "
-            "build"
+            f"no mpicc found for {mpi.launcher}: install it (Debian: lib{mpi.flavour}-dev), "
+            "name it in IOTUNE_MPICC, or make what it is needed for where there is one, by "
+            "iotune replayer build"
         )
     libraries = hdf5_flags(mpi) if name in programs.OF_HDF5 else programs.WITHOUT_HDF5
     return _built(name, mpi.compiler, programs.flags_of(sources), sources, libraries)

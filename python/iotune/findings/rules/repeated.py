@@ -92,9 +92,7 @@ def _again(facts: Facts, writes: bool) -> Sighting | None:
     if not found:
         return None
     size = sum(one.bytes for one in found)
-    verb = (
-        "written over bytes of its own" if writes else "read again by a process that had them"
-    )
+    verb = "written over bytes of its own" if writes else "read again by a process that had them"
     how = "of these calls' time the share of the repeated bytes"
     return Sighting(found, f"{size_text(size)} are {verb}", at_most(slowest(found), facts, how))
 
