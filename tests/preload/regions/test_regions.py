@@ -294,10 +294,11 @@ def nvtx(place: Place) -> None:
               if one["arguments"]["name"] == "batch"]  # fmt: skip
     assert values == [7, 8], values
     # A tool of the user's stays, nothing is named where nothing is recorded, nor inherited.
-    for how, command in (
+    ways: tuple[tuple[dict[str, Any], tuple[str, ...]], ...] = (
         ({"NVTX_INJECTION64_PATH": "/nonexistent.so"}, ()), ({"IOTUNE_MODE": "off"}, ()),
         ({}, ("/usr/bin/env", "-u", preloaded.VARIABLE)),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for how, command in ways:
         other = place.right(place.run(*command, program, place.scratch / "data", **how), "nvtx")
         assert other.out == bare.out, (how, command, other)
     listed = place.right(place.run("/usr/bin/env"), "env")

@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +35,14 @@ class Beside:
     def __init__(self, place: Place, tool: object, **env: object) -> None:
         self.place = place
         self.tool = tool
-        self.env = env
+        self.env: dict[str, Any] = dict(env)
         self.folder = place.scratch / "files"
 
     def orders(self) -> dict[str, list[object]]:
         iotune = self.place.library
         return {"behind it": [self.tool, iotune], "before it": [iotune, self.tool]}
 
-    def run(self, preload: list[object], program: object) -> tuple[Done, dict[str, str]]:
+    def run(self, preload: Sequence[object], program: object) -> tuple[Done, dict[str, str]]:
         self.place.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
