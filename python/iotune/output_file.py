@@ -57,6 +57,8 @@ def _demand_folder(target: Path) -> None:
         raise Error(f"{str(target)!r} is no name of a file")
     if not target.parent.is_dir():
         raise Error(f"{target.parent}: no such directory")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise Error(f"{target.absolute().parent} may not be written: -o names another place")
 
 
 @contextlib.contextmanager

@@ -240,6 +240,8 @@ def _finish(
         collect_run(directory, trace, _PATIENCE_SECONDS, observe, before)
     except (Error, OSError) as problem:
         say(f"what the run left in {directory} could not be joined: {problem}")
+        next_command("iotune", "show", why="joins it, once its trace can be written")
+        return
     alive = sum(one.alive for one in buffers_of(directory))
     if alive:
         say(f"{alive} process(es) of the run are still alive; a later command adds theirs")

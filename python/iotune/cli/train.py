@@ -252,8 +252,10 @@ def command(
         say(f"{left} untrained still" + (": the time is over" if time.monotonic() > until else ""))
     if any(result["state"] == "tuned" for result in results):
         next_command("iotune", "run", "--", "...", why="the next run applies what was found")
-    else:
+    elif results:
         next_command("iotune", "advise", why="nothing to set was found: what the program may do")
+    else:
+        next_command("iotune", "doctor", why="looks for what training needs")
     if failed and not results:
         raise typer.Exit(1)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from iotune.cli.run import _why_empty
+from iotune.cli.run import _finish, _why_empty
 from iotune.errors import Error
+from iotune.output_file import demand_replaceable
 from iotune.replay.mpi import Mpi, hdf5_flags
 from iotune.replay.replayer import find_prover
 from support.installed.import_logs import typed
@@ -90,3 +91,24 @@ def test_a_trace_that_is_not_there_is_answered_by_the_last_one(tmp_path: Path) -
 def test_training_without_any_run_says_to_make_one(tmp_path: Path) -> None:
     said = typed(tmp_path, "train", "--db", str(tmp_path / "new.db")).stderr
     assert "next: iotune run -- ..." in said
+
+
+def test_a_folder_that_may_not_be_written_is_told_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write anywhere
+    with pytest.raises(Error, match=rf"{tmp_path} may not be written: -o names another place"):
+        demand_replaceable(tmp_path / "run.html")
+
+
+def test_a_run_that_cannot_be_joined_is_not_said_to_have_done_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "run.iotrace")
+
+    monkeypatch.setattr("iotune.cli.run.collect_run", refused)
+    _finish(tmp_path / "run.iotrace", None, "1", True, True, lambda: "it opened no file", ["a"])
+    said = capsys.readouterr().err
+    assert "could not be joined" in said and "next: iotune show" in said
+    assert "nothing was recorded" not in said
