@@ -27,7 +27,7 @@ constexpr mode_t kFileBits = 07777;
 // How long one that another process makes is waited for, and looked for at most.
 constexpr std::chrono::seconds kLongestWait{10};
 constexpr std::chrono::microseconds kLongestPause{20'000};
-// Drafts that are older, by the clocks of two nodes, are a dead process's.
+// A draft that is older is a dead process's.
 constexpr std::chrono::seconds kDeadAfter{60};
 
 std::string name_of(std::uint64_t id, const std::string& path, const char* ending) {
@@ -145,39 +145,62 @@ enum class Turn { kOurs, kDone, kNotWaitedFor };
 
 Turn take_turn(const std::string& path, const std::string& draft, mode_t mode) {
   const auto began = std::chrono::steady_clock::now();
+  const std::string above = parent_of(path);
   auto pause = std::chrono::microseconds(200);
   for (;;) {
     if (mkdir(draft.c_str(), mode) == 0) return Turn::kOurs;
     if (errno != EEXIST) return Turn::kNotWaitedFor;  // and the other way says what is wrong
     struct stat there {};
-    while (lstat(draft.c_str(), &there) == 0) {
-      if (time(nullptr) - there.st_ctime > kDeadAfter.count()) {
-        remove_draft(draft);
-        break;
-      }
+    do {
       if (std::chrono::steady_clock::now() - began > kLongestWait) return Turn::kNotWaitedFor;
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, kLongestPause);
-    }
+      // A node that remembers names, as NFS's clients do, looks for them anew once it has been told
+      // that their directory has changed.
+      struct statx asked {};
+      statx(AT_FDCWD, above.c_str(), AT_STATX_FORCE_SYNC, STATX_MTIME, &asked);
+    } while (lstat(draft.c_str(), &there) == 0);
     if (lstat(path.c_str(), &there) == 0) return Turn::kDone;
   }
+}
+
+// The draft of a process that died while it made it, where this one has waited in vain: both times
+// are the file system's.
+void remove_if_dead(const std::string& draft, const std::string& made) {
+  struct stat old {
+  }, now{};
+  if (lstat(draft.c_str(), &old) == 0 && lstat(made.c_str(), &now) == 0 &&
+      now.st_ctime - old.st_ctime > kDeadAfter.count()) {
+    remove_draft(draft);
+  }
+}
+
+// In a directory of a name of its own.
+int make_alone(const std::string& path, const Making& how, FoundContainer& to, Descriptor& handle) {
+  const std::string made = name_aside(path, "new");
+  if (mkdir(made.c_str(), directory_mode(how.mode)) != 0) return -errno;
+  return fill_and_rename(path, made, how, to, handle);
 }
 
 int make(const std::string& path, const Description& description, const Making& how,
          FoundContainer& to, Descriptor& handle) noexcept {
   try {
-    write_description(description, to.head);
-    to.is_new = true;
-    std::string made = name_of_draft(path);
-    const mode_t mode = directory_mode(how.mode);
-    const Turn turn = take_turn(path, made, mode);
+    const auto begin = [&] {
+      write_description(description, to.head);
+      to.is_new = true;
+    };
+    begin();
+    const std::string draft = name_of_draft(path);
+    const Turn turn = take_turn(path, draft, directory_mode(how.mode));
     if (turn == Turn::kDone) return -EEXIST;
-    if (turn == Turn::kNotWaitedFor) {
-      made = name_aside(path, "new");
-      if (mkdir(made.c_str(), mode) != 0) return -errno;
-    }
     const Descriptor shared = shared_parent(path);
-    const int wrong = fill_and_rename(path, made, how, to, handle);
+    int wrong = -ENOENT;
+    if (turn == Turn::kOurs) wrong = fill_and_rename(path, draft, how, to, handle);
+    if (wrong == -ENOENT || wrong == -ETIMEDOUT) {  // or another took the draft for a dead one's
+      begin();
+      wrong = make_alone(path, how, to, handle);
+      if (wrong == 0 && turn == Turn::kNotWaitedFor) remove_if_dead(draft, path);
+    }
     if (wrong == 0 && shared) fsync(shared.get());
     if (wrong != 0 || !how.durable) return wrong;
     const Descriptor above(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
