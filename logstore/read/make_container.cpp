@@ -26,6 +26,7 @@ namespace {
 constexpr mode_t kFileBits = 07777;
 // How long one that another process makes is waited for, and looked for at most.
 constexpr std::chrono::seconds kLongestWait{10};
+constexpr std::chrono::milliseconds kUsualWait{300};
 constexpr std::chrono::microseconds kLongestPause{20'000};
 // A draft that is older is a dead process's.
 constexpr std::chrono::seconds kDeadAfter{60};
@@ -152,11 +153,13 @@ Turn take_turn(const std::string& path, const std::string& draft, mode_t mode) {
     if (errno != EEXIST) return Turn::kNotWaitedFor;  // and the other way says what is wrong
     struct stat there {};
     do {
-      if (std::chrono::steady_clock::now() - began > kLongestWait) return Turn::kNotWaitedFor;
+      const auto waited = std::chrono::steady_clock::now() - began;
+      if (waited > kLongestWait) return Turn::kNotWaitedFor;
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, kLongestPause);
       // A node that remembers names, as NFS's clients do, looks for them anew once it has been told
       // that their directory has changed.
+      if (waited < kUsualWait) continue;
       struct statx asked {};
       statx(AT_FDCWD, above.c_str(), AT_STATX_FORCE_SYNC, STATX_MTIME, &asked);
     } while (lstat(draft.c_str(), &there) == 0);
