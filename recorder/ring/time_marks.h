@@ -20,6 +20,8 @@ inline constexpr unsigned kMostMarks = 64;
 // Bins are 2^shift ticks wide: at first some 2 ms. Narrower ones would show what the system's
 // scheduler did, and cost a short run's trace more than all else in it.
 inline constexpr unsigned kLeastBinShift = 22;
+// What buffers of earlier builds have.
+inline constexpr unsigned kLeastReadBinShift = 16;
 // Within a bin times are kept in so many steps.
 inline constexpr std::uint64_t kBinSteps = 256;
 

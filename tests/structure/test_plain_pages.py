@@ -36,7 +36,6 @@ TOLERATED = {
     "docs/results/decision.md": 1,
     "docs/results/finish.md": 1,
     "docs/results/latency.md": 1,
-    "docs/results/logstore.md": 10,
     "docs/results/peers.md": 6,
     "docs/results/ppis.md": 1,
     "docs/results/prefetch-programs.md": 1,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from iotune import core
-from iotune.analysis.run_epochs import RunEpochs, run_epochs
 from iotune.findings import thresholds
 from iotune.findings.covered import Covered
 from iotune.findings.datasets import DatasetReader
@@ -22,6 +21,7 @@ from iotune.models.settings.file_layout import striping_of
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.call_meaning import meaning_of
 from iotune.traces.calls import MISSING, CallReader
+from iotune.traces.run_epochs import RunEpochs, run_epochs
 from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.traces.trace import Trace
 
@@ -202,8 +202,11 @@ def slowest(found: Iterable[Evidence]) -> float:
     Ranks work at the same time: the slowest of one file and that of another may be two of them,
     and their sum longer than the run.
     """
+    found = tuple(found)
     parts = (part for one in found for part in one.by_process.items())
-    return max(added_up(parts).values(), default=0.0)
+    # Evidence that says nothing of its processes stands for itself.
+    alone = sum(one.seconds or 0.0 for one in found if not one.by_process)
+    return max(added_up(parts).values(), default=0.0) + alone
 
 
 def ranks_of(streams: Iterable[Stream]) -> tuple[int, ...]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
-from iotune.analysis.run_epochs import RunEpochs, prefetched_in_all
 from iotune.html_report.blocks import Fact, Facts, Heading
 from iotune.html_report.svg import Table
 from iotune.reports.explained import prefetched_lines
 from iotune.reports.show_epochs import order_text, workers_lines
 from iotune.reports.tables import seconds_text, size_text
+from iotune.traces.run_epochs import RunEpochs, prefetched_in_all
 from iotune.traces.summary import PrefetchOutcome, RunSummary
 
 _ROWS = 200

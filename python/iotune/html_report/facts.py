@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from iotune import core
-from iotune.analysis.run_epochs import RunEpochs, run_epochs
 from iotune.database.answers import Answers
 from iotune.findings import Findings, findings_of
 from iotune.html_report.call_pass import CallPass
@@ -18,6 +17,7 @@ from iotune.reports.alike import Alike, folded
 from iotune.reports.evidence import Comparison, compare_with_default
 from iotune.reports.explained import is_explained
 from iotune.reports.losses import SAMPLE
+from iotune.traces.run_epochs import RunEpochs, run_epochs
 from iotune.traces.summary import FilePattern, RunSummary
 from iotune.traces.trace import Trace
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from typing import Any
 
-from iotune.analysis.run_epochs import prefetched_together
 from iotune.errors import Error
 from iotune.html_report.bar_figure import (
     LAYER_NAMES,
@@ -39,6 +38,7 @@ from iotune.reports.explained import (
 )
 from iotune.reports.tables import seconds_text, size_text
 from iotune.traces.regions import each_region
+from iotune.traces.run_epochs import prefetched_together
 
 _EXPLAINED = 40
 _SHOWN_LOGS = 20

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iotune.analysis.run_epochs import run_epochs
 from iotune.reports.tables import Column, count_text, paragraph, seconds_text, size_text, table
 from iotune.talk import data
+from iotune.traces.run_epochs import run_epochs
 from iotune.traces.summary import RunSummary
 
 if TYPE_CHECKING:  # they need NumPy, which takes longer than all of a usual `iotune show`

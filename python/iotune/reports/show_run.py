@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from iotune.analysis.run_epochs import run_epochs
 from iotune.reports.actual_io import done_text, taken_apart
 from iotune.reports.alike import Alike, folded
 from iotune.reports.losses import say_losses
@@ -27,6 +26,7 @@ from iotune.reports.tables import (
 )
 from iotune.talk import data, next_command, print_json, printable
 from iotune.traces.chosen_trace import chosen_trace, words_for
+from iotune.traces.run_epochs import run_epochs
 from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 
 _COLUMNS = [

@@ -38,7 +38,7 @@ void read_marks(const InputFile& file, const Segment& segment, RingImage& ring) 
   const bool of_epoch = read.word >> 32U == ring.epoch;
   ring.bin_shift = bin_shift_in(read.word);
   // Damage may claim any width.
-  const bool any = of_epoch && ring.bin_shift >= kLeastBinShift;
+  const bool any = of_epoch && ring.bin_shift >= kLeastReadBinShift;
   ring.marks.assign(read.mark, read.mark + (any ? marks_in(read.word) : 0));
 }
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import iotune
-from iotune.analysis.run_epochs import prefetched_in_all
 from iotune.cli.fuse import _program
+from iotune.traces.run_epochs import prefetched_in_all
 from support.installed.habits import needs_the_library
 from support.preloaded import plain_environment
 from support.repository import COMPANIONS, program_source

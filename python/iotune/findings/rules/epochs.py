@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from iotune.analysis.run_epochs import prefetched_in_all
 from iotune.findings import thresholds as limit
 from iotune.findings.facts import Facts, at_most
 from iotune.findings.finding import Evidence
 from iotune.findings.rule import Rule, Sighting, python, shell
 from iotune.reports.tables import count_text, size_text
+from iotune.traces.run_epochs import prefetched_in_all
 
 
 def _waits_again(facts: Facts) -> Sighting | None:
