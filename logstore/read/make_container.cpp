@@ -24,12 +24,10 @@ namespace iotune::logstore {
 namespace {
 
 constexpr mode_t kFileBits = 07777;
-// How long one that another process makes is waited for, and looked for at most.
+// How long one that another process makes is waited for at most, and how rarely looked for.
 constexpr std::chrono::seconds kLongestWait{10};
 constexpr std::chrono::milliseconds kUsualWait{300};
 constexpr std::chrono::microseconds kLongestPause{20'000};
-// A draft that is older is a dead process's.
-constexpr std::chrono::seconds kDeadAfter{60};
 
 std::string name_of(std::uint64_t id, const std::string& path, const char* ending) {
   char name[48];
@@ -40,10 +38,10 @@ std::string name_of(std::uint64_t id, const std::string& path, const char* endin
 }
 
 // The same for all who make `path`.
-std::string name_of_draft(const std::string& path) {
+std::string name_of_claim(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::size_t last = slash == std::string::npos ? 0 : slash + 1;
-  return name_of(Fnv1a::of(path.c_str() + last), path, "draft");
+  return name_of(Fnv1a::of(path.c_str() + last), path, "claim");
 }
 
 // Has what was made the mode that it should have, whatever umask and the directory's own rules took
@@ -100,24 +98,16 @@ void remove_draft(const std::string& made) {
   rmdir(made.c_str());
 }
 
-// In `made`, a directory that is this process's own. 0, or -errno and nothing is left.
-int fill_and_rename(const std::string& path, const std::string& made, const Making& how,
-                    FoundContainer& to, Descriptor& handle) {
-  const auto began = std::chrono::steady_clock::now();
+// In a directory of a name of its own. 0, or -errno and nothing is left.
+int make_aside(const std::string& path, const Making& how, FoundContainer& to, Descriptor& handle) {
+  const std::string made = name_aside(path, "new");
+  if (mkdir(made.c_str(), directory_mode(how.mode)) != 0) return -errno;
   int wrong = fill(made, how, to, handle) ? 0 : -errno;
-  // Who was stopped for so long may have been taken for dead: another's draft has the name now.
-  if (wrong == 0 && std::chrono::steady_clock::now() - began > kLongestWait) {
-    struct stat own {
-    }, there{};
-    const bool same = fstat(to.directory.get(), &own) == 0 && lstat(made.c_str(), &there) == 0 &&
-                      own.st_ino == there.st_ino;
-    if (!same) wrong = -ETIMEDOUT;
-  }
   if (wrong == 0) wrong = rename_to_free_name(made, path);
   if (wrong == 0) return 0;
   handle = Descriptor();
   to = FoundContainer();
-  if (wrong != -ETIMEDOUT) remove_draft(made);
+  remove_draft(made);
   return wrong == -ENOTEMPTY ? -EEXIST : wrong;
 }
 
@@ -126,7 +116,9 @@ int fill_and_rename(const std::string& path, const std::string& made, const Maki
 // up to five seconds, if nobody asks it to write. Opened before the rename, for its opening would
 // wait. None: the file system is this machine's own.
 Descriptor shared_parent(const std::string& path) {
-  Descriptor above(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // High, because the handle is to be the lowest that is free.
+  Descriptor above =
+      moved_high(Descriptor(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
   struct statfs system {};
   if (!above || fstatfs(above.get(), &system) != 0) return Descriptor();
   constexpr std::array kOfThisMachine{std::uint32_t{EXT4_SUPER_MAGIC},
@@ -140,70 +132,58 @@ Descriptor shared_parent(const std::string& path) {
 
 // Every rank of a job finds that there is no file yet. On file systems with several clients, names
 // that all of them make, rename and remove in one directory cost seconds (CephFS: until the
-// server's next tick). So the draft has a name that all know: who makes it makes the container, the
-// others wait for that. Nobody depends on it: who has waited long enough makes one by itself.
+// server's next tick). So there is a claim, an empty directory of a name that all know: who makes
+// it makes the container, the others wait for that. Nothing but time depends on it: who has waited
+// long enough takes the claim for a dead process's, removes it and makes a container by itself.
 enum class Turn { kOurs, kDone, kNotWaitedFor };
 
-Turn take_turn(const std::string& path, const std::string& draft, mode_t mode) {
+Turn take_turn(const std::string& path, const std::string& claim) {
   const auto began = std::chrono::steady_clock::now();
   const std::string above = parent_of(path);
   auto pause = std::chrono::microseconds(200);
   for (;;) {
-    if (mkdir(draft.c_str(), mode) == 0) return Turn::kOurs;
-    if (errno != EEXIST) return Turn::kNotWaitedFor;  // and the other way says what is wrong
+    if (mkdir(claim.c_str(), S_IRWXU) == 0) return Turn::kOurs;
     struct stat there {};
-    do {
+    // Where it cannot be made the other way says what is wrong. Nobody waits for other users.
+    if (errno != EEXIST) return Turn::kNotWaitedFor;
+    if (lstat(claim.c_str(), &there) != 0) {
+      if (lstat(path.c_str(), &there) == 0) return Turn::kDone;
+      if (std::chrono::steady_clock::now() - began > kLongestWait) return Turn::kNotWaitedFor;
+      continue;
+    }
+    if (!S_ISDIR(there.st_mode) || there.st_uid != geteuid()) return Turn::kNotWaitedFor;
+    // Its end is seen by the container: a name that is being removed is asked for in vain as long
+    // as one that is renamed.
+    for (bool claimed = true; claimed;) {
+      if (lstat(path.c_str(), &there) == 0) return Turn::kDone;
       const auto waited = std::chrono::steady_clock::now() - began;
-      if (waited > kLongestWait) return Turn::kNotWaitedFor;
+      if (waited > kLongestWait) {
+        rmdir(claim.c_str());
+        return Turn::kNotWaitedFor;
+      }
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, kLongestPause);
+      if (waited < kUsualWait) continue;
       // A node that remembers names, as NFS's clients do, looks for them anew once it has been told
       // that their directory has changed.
-      if (waited < kUsualWait) continue;
       struct statx asked {};
       statx(AT_FDCWD, above.c_str(), AT_STATX_FORCE_SYNC, STATX_MTIME, &asked);
-    } while (lstat(draft.c_str(), &there) == 0);
-    if (lstat(path.c_str(), &there) == 0) return Turn::kDone;
+      claimed = lstat(claim.c_str(), &there) == 0;
+    }
   }
-}
-
-// The draft of a process that died while it made it, where this one has waited in vain: both times
-// are the file system's.
-void remove_if_dead(const std::string& draft, const std::string& made) {
-  struct stat old {
-  }, now{};
-  if (lstat(draft.c_str(), &old) == 0 && lstat(made.c_str(), &now) == 0 &&
-      now.st_ctime - old.st_ctime > kDeadAfter.count()) {
-    remove_draft(draft);
-  }
-}
-
-// In a directory of a name of its own.
-int make_alone(const std::string& path, const Making& how, FoundContainer& to, Descriptor& handle) {
-  const std::string made = name_aside(path, "new");
-  if (mkdir(made.c_str(), directory_mode(how.mode)) != 0) return -errno;
-  return fill_and_rename(path, made, how, to, handle);
 }
 
 int make(const std::string& path, const Description& description, const Making& how,
          FoundContainer& to, Descriptor& handle) noexcept {
   try {
-    const auto begin = [&] {
-      write_description(description, to.head);
-      to.is_new = true;
-    };
-    begin();
-    const std::string draft = name_of_draft(path);
-    const Turn turn = take_turn(path, draft, directory_mode(how.mode));
-    if (turn == Turn::kDone) return -EEXIST;
     const Descriptor shared = shared_parent(path);
-    int wrong = -ENOENT;
-    if (turn == Turn::kOurs) wrong = fill_and_rename(path, draft, how, to, handle);
-    if (wrong == -ENOENT || wrong == -ETIMEDOUT) {  // or another took the draft for a dead one's
-      begin();
-      wrong = make_alone(path, how, to, handle);
-      if (wrong == 0 && turn == Turn::kNotWaitedFor) remove_if_dead(draft, path);
-    }
+    const std::string claim = shared ? name_of_claim(path) : std::string();
+    const Turn turn = shared ? take_turn(path, claim) : Turn::kNotWaitedFor;
+    if (turn == Turn::kDone) return -EEXIST;
+    write_description(description, to.head);
+    to.is_new = true;
+    const int wrong = make_aside(path, how, to, handle);
+    if (turn == Turn::kOurs) rmdir(claim.c_str());
     if (wrong == 0 && shared) fsync(shared.get());
     if (wrong != 0 || !how.durable) return wrong;
     const Descriptor above(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -216,9 +217,43 @@ def told_when_closed(place: Place) -> None:
             reader.end()
 
 
+def claim_of(file: Path) -> Path:
+    """The directory that says that somebody makes this file (make_container.cpp)."""
+    number = 0xCBF29CE484222325
+    for byte in file.name.encode():
+        number = (number ^ byte) * 0x100000001B3 % (1 << 64)
+    return file.parent / f".iotune-{number:016x}.claim"
+
+
+def waits_for_its_maker(place: Place) -> None:
+    """A new file that another process is making is that one's, and no claim is left behind."""
+    with nodes(place) as points:
+        if points is None:
+            return
+        folder, elsewhere = points[0], points[0] / "elsewhere"
+        elsewhere.mkdir()
+        maker = Program(place, elsewhere)
+        for line in ("open", "write 0 a", "close"):
+            maker(line)
+        maker.end()
+        assert sorted(os.listdir(elsewhere)) == ["f"]
+        claim_of(folder / "f").mkdir()
+        program = Program(place, folder)
+        opened: list[str] = []
+        waiting = threading.Thread(target=lambda: opened.append(program("open")))
+        waiting.start()
+        time.sleep(0.5)
+        assert opened == [] and not (folder / "f").exists()
+        (elsewhere / "f").rename(folder / "f")
+        waiting.join()
+        assert program("read") == "a1000"
+        program.end()
+
+
 if __name__ == "__main__":
     main(
         {
+            "waits-for-its-maker": waits_for_its_maker,
             "seen-when-opened": seen_when_opened,
             "seen-when-closed": seen_when_closed,
             "seen-when-locked": seen_when_locked,

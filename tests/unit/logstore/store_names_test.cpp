@@ -2,14 +2,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
 #include <fstream>
-#include <thread>
 
-#include "core/os/fnv1a.h"
 #include "store_fixture.h"
 
 namespace iotune::logstore {
@@ -112,29 +107,6 @@ TEST_F(StoreNamesTest, only_one_of_many_who_make_it_does) {
   }
   EXPECT_EQ(made, 1);
   EXPECT_EQ(names_in_root(), 2U);
-}
-
-// The name that all who make `path` agree on: whoever makes the directory makes the container.
-TEST_F(StoreNamesTest, one_that_another_is_making_is_waited_for) {
-  char name[48];
-  std::snprintf(name, sizeof name, ".iotune-%016llx.draft",
-                static_cast<unsigned long long>(Fnv1a::of("other")));
-  const fs::path draft = root_ / name;
-  ASSERT_TRUE(fs::create_directory(draft));
-  std::atomic<bool> returned{false};
-  int made = 0;
-  std::thread late([&] {
-    made = LoggedFile::make(other(), 0644);
-    returned = true;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_FALSE(returned);
-  fs::rename(path_, draft / "whole");  // stands for the other's container
-  fs::rename(draft / "whole", other());
-  fs::remove(draft);
-  late.join();
-  EXPECT_EQ(made, -EEXIST);
-  EXPECT_EQ(names_in_root(), 1U);
 }
 
 TEST_F(StoreNamesTest, containers_are_told_from_directories) {
