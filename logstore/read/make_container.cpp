@@ -28,6 +28,7 @@ constexpr mode_t kFileBits = 07777;
 constexpr std::chrono::seconds kLongestWait{10};
 constexpr std::chrono::milliseconds kUsualWait{300};
 constexpr std::chrono::microseconds kLongestPause{20'000};
+constexpr std::chrono::seconds kDeadAfter{60};
 
 std::string name_of(std::uint64_t id, const std::string& path, const char* ending) {
   char name[48];
@@ -38,10 +39,10 @@ std::string name_of(std::uint64_t id, const std::string& path, const char* endin
 }
 
 // The same for all who make `path`.
-std::string name_of_claim(const std::string& path) {
+std::string name_of_draft(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::size_t last = slash == std::string::npos ? 0 : slash + 1;
-  return name_of(Fnv1a::of(path.c_str() + last), path, "claim");
+  return name_of(Fnv1a::of(path.c_str() + last), path, "draft");
 }
 
 // Has what was made the mode that it should have, whatever umask and the directory's own rules took
@@ -77,7 +78,8 @@ struct Making {
 bool fill(const std::string& made, const Making& how, FoundContainer& to, Descriptor& handle) {
   const auto readme = std::as_bytes(std::span(kReadmeText, std::strlen(kReadmeText)));
   const mode_t ours = inner_file_mode(how.mode);
-  to.directory = moved_high(Descriptor(::open(made.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  to.directory =
+      moved_high(Descriptor(::open(made.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
   if (!to.directory) return false;
   const int at = to.directory.get();
   if (!write_whole(made_file(at, kReadmeName, O_WRONLY, ours), readme, how.durable)) return false;
@@ -98,10 +100,9 @@ void remove_draft(const std::string& made) {
   rmdir(made.c_str());
 }
 
-// In a directory of a name of its own. 0, or -errno and nothing is left.
-int make_aside(const std::string& path, const Making& how, FoundContainer& to, Descriptor& handle) {
-  const std::string made = name_aside(path, "new");
-  if (mkdir(made.c_str(), directory_mode(how.mode)) != 0) return -errno;
+// In `made`, a directory that this process made. 0, or -errno and nothing is left.
+int fill_and_rename(const std::string& path, const std::string& made, const Making& how,
+                    FoundContainer& to, Descriptor& handle) {
   int wrong = fill(made, how, to, handle) ? 0 : -errno;
   if (wrong == 0) wrong = rename_to_free_name(made, path);
   if (wrong == 0) return 0;
@@ -132,43 +133,40 @@ Descriptor shared_parent(const std::string& path) {
 
 // Every rank of a job finds that there is no file yet. On file systems with several clients, names
 // that all of them make, rename and remove in one directory cost seconds (CephFS: until the
-// server's next tick). So there is a claim, an empty directory of a name that all know: who makes
-// it makes the container, the others wait for that. Nothing but time depends on it: who has waited
-// long enough takes the claim for a dead process's, removes it and makes a container by itself.
+// server's next tick). So the draft has a name that all know: who makes it makes the container, the
+// others wait for that. Nothing but time depends on it: who has waited long enough makes a draft of
+// another name. Nobody touches a draft that another process made: that one may only be slow.
 enum class Turn { kOurs, kDone, kNotWaitedFor };
 
-Turn take_turn(const std::string& path, const std::string& claim) {
+// Others' drafts, what is no directory, and what a dead process left long ago. Where two nodes'
+// clocks differ that much, nobody waits.
+bool is_worth_waiting_for(const struct stat& draft) {
+  return S_ISDIR(draft.st_mode) && draft.st_uid == geteuid() &&
+         time(nullptr) - draft.st_ctime <= kDeadAfter.count();
+}
+
+Turn take_turn(const std::string& path, const std::string& draft, mode_t mode) {
   const auto began = std::chrono::steady_clock::now();
   const std::string above = parent_of(path);
   auto pause = std::chrono::microseconds(200);
   for (;;) {
-    if (mkdir(claim.c_str(), S_IRWXU) == 0) return Turn::kOurs;
+    if (mkdir(draft.c_str(), mode) == 0) return Turn::kOurs;
+    if (errno != EEXIST) return Turn::kNotWaitedFor;  // and the other way says what is wrong
     struct stat there {};
-    // Where it cannot be made the other way says what is wrong. Nobody waits for other users.
-    if (errno != EEXIST) return Turn::kNotWaitedFor;
-    if (lstat(claim.c_str(), &there) != 0) {
-      if (lstat(path.c_str(), &there) == 0) return Turn::kDone;
-      if (std::chrono::steady_clock::now() - began > kLongestWait) return Turn::kNotWaitedFor;
-      continue;
-    }
-    if (!S_ISDIR(there.st_mode) || there.st_uid != geteuid()) return Turn::kNotWaitedFor;
-    // Its end is seen by the container: a name that is being removed is asked for in vain as long
-    // as one that is renamed.
-    for (bool claimed = true; claimed;) {
-      if (lstat(path.c_str(), &there) == 0) return Turn::kDone;
+    do {
       const auto waited = std::chrono::steady_clock::now() - began;
-      if (waited > kLongestWait) {
-        rmdir(claim.c_str());
-        return Turn::kNotWaitedFor;
-      }
+      if (waited > kLongestWait) return Turn::kNotWaitedFor;
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, kLongestPause);
-      if (waited < kUsualWait) continue;
       // A node that remembers names, as NFS's clients do, looks for them anew once it has been told
       // that their directory has changed.
+      if (waited < kUsualWait) continue;
       struct statx asked {};
       statx(AT_FDCWD, above.c_str(), AT_STATX_FORCE_SYNC, STATX_MTIME, &asked);
-      claimed = lstat(claim.c_str(), &there) == 0;
+    } while (lstat(draft.c_str(), &there) == 0 && is_worth_waiting_for(there));
+    if (lstat(path.c_str(), &there) == 0) return Turn::kDone;
+    if (lstat(draft.c_str(), &there) == 0 && !is_worth_waiting_for(there)) {
+      return Turn::kNotWaitedFor;
     }
   }
 }
@@ -177,13 +175,17 @@ int make(const std::string& path, const Description& description, const Making& 
          FoundContainer& to, Descriptor& handle) noexcept {
   try {
     const Descriptor shared = shared_parent(path);
-    const std::string claim = shared ? name_of_claim(path) : std::string();
-    const Turn turn = shared ? take_turn(path, claim) : Turn::kNotWaitedFor;
+    const mode_t mode = directory_mode(how.mode);
+    std::string made = name_of_draft(path);
+    const Turn turn = shared ? take_turn(path, made, mode) : Turn::kNotWaitedFor;
     if (turn == Turn::kDone) return -EEXIST;
+    if (turn == Turn::kNotWaitedFor) {
+      made = name_aside(path, "new");
+      if (mkdir(made.c_str(), mode) != 0) return -errno;
+    }
     write_description(description, to.head);
     to.is_new = true;
-    const int wrong = make_aside(path, how, to, handle);
-    if (turn == Turn::kOurs) rmdir(claim.c_str());
+    const int wrong = fill_and_rename(path, made, how, to, handle);
     if (wrong == 0 && shared) fsync(shared.get());
     if (wrong != 0 || !how.durable) return wrong;
     const Descriptor above(::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -217,16 +217,16 @@ def told_when_closed(place: Place) -> None:
             reader.end()
 
 
-def claim_of(file: Path) -> Path:
-    """The directory that says that somebody makes this file (make_container.cpp)."""
+def draft_of(file: Path) -> Path:
+    """The directory that all who make this file agree on (make_container.cpp)."""
     number = 0xCBF29CE484222325
     for byte in file.name.encode():
         number = (number ^ byte) * 0x100000001B3 % (1 << 64)
-    return file.parent / f".iotune-{number:016x}.claim"
+    return file.parent / f".iotune-{number:016x}.draft"
 
 
 def waits_for_its_maker(place: Place) -> None:
-    """A new file that another process is making is that one's, and no claim is left behind."""
+    """A new file that another process is making is that one's."""
     with nodes(place) as points:
         if points is None:
             return
@@ -237,7 +237,8 @@ def waits_for_its_maker(place: Place) -> None:
             maker(line)
         maker.end()
         assert sorted(os.listdir(elsewhere)) == ["f"]
-        claim_of(folder / "f").mkdir()
+        draft = draft_of(folder / "f")
+        draft.mkdir()
         program = Program(place, folder)
         opened: list[str] = []
         waiting = threading.Thread(target=lambda: opened.append(program("open")))
@@ -245,6 +246,7 @@ def waits_for_its_maker(place: Place) -> None:
         time.sleep(0.5)
         assert opened == [] and not (folder / "f").exists()
         (elsewhere / "f").rename(folder / "f")
+        draft.rmdir()
         waiting.join()
         assert program("read") == "a1000"
         program.end()
