@@ -155,15 +155,20 @@ struct WritableSearch {
 int look_at_segments(struct dl_phdr_info* object, std::size_t, void* context) noexcept {
   auto& search = *static_cast<WritableSearch*>(context);
   bool wanted = false, writable = false, is_protected = false;
+  const std::uintptr_t page_mask = ~(getauxval(AT_PAGESZ) - 1);
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = object->dlpi_phdr[i];
     const std::uintptr_t start = object->dlpi_addr + header.p_vaddr;
     if (header.p_type == PT_DYNAMIC) {
       wanted = start == reinterpret_cast<std::uintptr_t>(search.dynamic);
     }
+    // The loader protects whole pages: what shares the last one may be written to.
+    if (header.p_type == PT_GNU_RELRO) {
+      is_protected = search.address >= (start & page_mask) &&
+                     search.address < ((start + header.p_memsz) & page_mask);
+    }
     if (search.address < start || search.address >= start + header.p_memsz) continue;
     if (header.p_type == PT_LOAD) writable = (header.p_flags & PF_W) != 0;
-    if (header.p_type == PT_GNU_RELRO) is_protected = true;
   }
   if (!wanted) return 0;
   search.writable = writable;
@@ -257,7 +262,7 @@ bool store_in(const LoadedObject& object, void** slot, void* value) noexcept {
   // A word lies in one page.
   const std::uintptr_t page_bytes = getauxval(AT_PAGESZ);
   auto* const page = reinterpret_cast<void*>(address & ~(page_bytes - 1));
-  if (found.is_protected) protect_pages(page, page_bytes, false);
+  if (found.is_protected && !protect_pages(page, page_bytes, false)) return false;
   std::atomic_ref<void*>(*slot).store(value, std::memory_order_release);
   if (found.is_protected) protect_pages(page, page_bytes, true);
   return true;

@@ -44,7 +44,7 @@ void forget_other_threads() noexcept;
 // protected what it relocated (PT_GNU_RELRO).
 bool is_writable_in(const LoadedObject& object, const void* address) noexcept;
 // Stores into a word of the object's, also one that the loader has protected; false where it lies
-// in no segment that was ever to be written.
+// in no segment that was ever to be written, or the kernel gives the right to write back no more.
 bool store_in(const LoadedObject& object, void** slot, void* value) noexcept;
 
 // How many objects the loader has added and removed so far.

@@ -23,9 +23,10 @@ inline void unmap(void* memory, std::size_t bytes) noexcept {
 }
 
 // Takes the right to write from whole pages, or gives it back. They stay where pages are larger.
-inline void protect_pages(void* first, std::size_t bytes, bool protects) noexcept {
-  raw::call(SYS_mprotect, raw::word(first), raw::word(bytes),
-            protects ? PROT_READ : PROT_READ | PROT_WRITE);
+// False where the kernel refuses (a filter, a sealed mapping).
+inline bool protect_pages(void* first, std::size_t bytes, bool protects) noexcept {
+  return raw::call(SYS_mprotect, raw::word(first), raw::word(bytes),
+                   protects ? PROT_READ : PROT_READ | PROT_WRITE) == 0;
 }
 
 // The same pages in a child of fork, and no part of what RLIMIT_DATA bounds: for what a child

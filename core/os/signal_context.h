@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/os/raw_syscall.h"
+#include "core/os/system_call_filter.h"
 
 namespace iotune {
 
@@ -59,6 +60,8 @@ extern void* __libc_stack_end __attribute__((weak));  // ld.so's: where the main
   __asm__("mov %%fs:0, %0" : "=r"(end));
   auto at = reinterpret_cast<std::uintptr_t>(from) & ~7ul;
   if (restorer == 0 || at >= end || end - at > kMostBytes) return true;
+  // A program's filter mostly forbids process_vm_readv, and may end the process for it.
+  if (has_system_call_filter()) return true;
   const long process = raw::getpid();
   volatile std::uintptr_t words[64];
   bool found = false;

@@ -3,15 +3,21 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
+#include "core/os/directory_entries.h"
 #include "core/os/futex.h"
+#include "core/os/high_descriptor.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/signal_context.h"
+#include "core/os/system_call_filter.h"
 #include "core/process/process_events.h"
 #include "prefetch/budget/storage_budget.h"
+#include "prefetch/cache/written_files.h"
 #include "prefetch/files/watched_files.h"
 #include "prefetch/preload/helper_thread.h"
 
@@ -35,6 +41,9 @@ constinit const Schedule* g_schedule = nullptr;
 constinit std::atomic<bool> g_possible{false};
 constinit std::atomic<std::uint32_t> g_events{0}, g_idle{0}, g_readers{0};
 constinit std::atomic<bool> g_starting{false};
+// Where a file may be written to, the readers are asked for in vain; looked again after so often.
+constexpr std::uint32_t kAsksBetween = 32;
+constinit std::atomic<std::uint32_t> g_asks_to_skip{0};
 constinit const std::atomic<bool> g_never{false};
 
 // A descriptor of this thread's own table, closed at the end.
@@ -101,9 +110,39 @@ void read_ahead(const FileAhead& file) noexcept {
   g_storage_budget.end_request(storage);
 }
 
+// Whether a close of a copy of this descriptor would write out what is dirty of its file, and take
+// the error that the program's own close is to get. Local disks write nothing at a close.
+bool is_flushed_at_close(int fd) noexcept {
+  const long flags = raw::call(SYS_fcntl, fd, F_GETFL);
+  if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_RDONLY) return false;
+  FileStamp stamp;
+  if (!stamp_of(fd, stamp)) return false;
+  if (major(stamp.device) == 0) return true;  // network file systems, FUSE; also those in memory
+  struct statfs storage {};
+  constexpr long kFuse = 0x65735546;  // with a disk below it (fuseblk)
+  return raw::call(SYS_fstatfs, fd, raw::word(&storage)) != 0 || storage.f_type == kFuse;
+}
+
+// True where that cannot be told.
+bool any_is_flushed_at_close() noexcept {
+  int directory = open_directory(raw::kAtFdcwd, "/proc/self/fd");
+  if (directory < 0) return true;
+  directory = moved_high(directory);
+  char room[1024];
+  const bool none = for_each_entry(
+      directory, room, [](const char* name) { return !is_flushed_at_close(std::atoi(name)); });
+  raw::close(directory);
+  return !none;
+}
+
 void* run_reader(void*) noexcept {
   g_host->thread_is_ours();
   leave_single_core();
+  // The kernel copies descriptors into the new table before it closes them there.
+  if (any_is_flushed_at_close()) {
+    g_readers.fetch_sub(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   if (raw::call(kCloseRange, 0, kAllDescriptors, kUnshare) != 0) {
     g_possible.store(false, std::memory_order_relaxed);
     return nullptr;
@@ -124,14 +163,23 @@ void* run_reader(void*) noexcept {
 
 // One more where all are busy, or there is none.
 void start_reader() noexcept {
-  if (g_readers.load(std::memory_order_relaxed) == kMostReaders || may_be_in_signal_handler()) {
+  if (g_readers.load(std::memory_order_relaxed) == kMostReaders) return;
+  if (const std::uint32_t left = g_asks_to_skip.load(std::memory_order_relaxed); left != 0) {
+    g_asks_to_skip.store(left - 1, std::memory_order_relaxed);
+    return;
+  }
+  if (may_be_in_signal_handler()) return;
+  if (has_system_call_filter()) {  // it may end the process for close_range
+    g_possible.store(false, std::memory_order_relaxed);
     return;
   }
   if (g_starting.exchange(true, std::memory_order_acquire)) return;
-  if (g_readers.load(std::memory_order_relaxed) < kMostReaders) {
-    if (start_quiet_thread(run_reader)) {
-      g_readers.fetch_add(1, std::memory_order_relaxed);
-    } else {
+  if (any_is_flushed_at_close()) {
+    g_asks_to_skip.store(kAsksBetween, std::memory_order_relaxed);
+  } else if (g_readers.load(std::memory_order_relaxed) < kMostReaders) {
+    g_readers.fetch_add(1, std::memory_order_relaxed);
+    if (!start_quiet_thread(run_reader)) {
+      g_readers.fetch_sub(1, std::memory_order_relaxed);
       g_possible.store(false, std::memory_order_relaxed);
     }
   }
@@ -142,6 +190,7 @@ void start_reader() noexcept {
 constinit AfterFork g_after_fork([]() noexcept {
   g_readers.store(0, std::memory_order_relaxed);
   g_idle.store(0, std::memory_order_relaxed);
+  g_asks_to_skip.store(0, std::memory_order_relaxed);
   g_starting.store(false, std::memory_order_relaxed);
 });
 

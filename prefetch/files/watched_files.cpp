@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
@@ -48,9 +49,11 @@ constinit bool g_unfit = false;  // a handler jumped out of a change
 constinit ThreadLock g_lock;
 constinit Directory g_directories[kMostDirectories] = {};
 
+// Out of reach first: in a child that another thread forks in between, the address may be that of
+// other memory when it forgets.
 void release(FileOrder*& order) noexcept {
-  if (order != nullptr) order->release();
-  order = nullptr;
+  FileOrder* const held = std::exchange(order, nullptr);
+  if (held != nullptr) held->release();
 }
 
 void forget(Directory& directory) noexcept {

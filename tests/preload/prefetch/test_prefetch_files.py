@@ -78,10 +78,11 @@ for epoch in range(2):
 LOCKED = (
     READER
     + """
+assert read_all(samples(1)[:30]) != ''
 locked = os.open(os.path.join(folder, samples(1)[60]), os.O_RDWR)
 fcntl.lockf(locked, fcntl.LOCK_EX)
 before = sorted(os.listdir('/proc/self/fd'))
-assert read_all(samples(1)[:50]) != ''
+assert read_all(samples(1)[30:50]) != ''
 assert sorted(os.listdir('/proc/self/fd')) == before
 assert read_all(samples(1)[50:60]) != ''
 time.sleep(0.1)
@@ -95,6 +96,28 @@ if child == 0:
     os._exit(1)
 print(os.getpid(), os.waitpid(child, 0)[1])
 """
+)
+
+# A file is open for writing all the time.
+WRITING = READER + "kept = os.open(os.path.join(folder, 'open'), os.O_RDWR | os.O_CREAT)\n"
+WRITING += "print(os.getpid(), read_all(samples(1)))"
+# Begins under a filter that ends who calls close_range (436 everywhere).
+FILTERED = (
+    """
+import ctypes, os, struct, sys
+if 'FILTERED' not in os.environ:
+    # load the number; is it 436; end the process; allow
+    code = struct.pack('HBBI' * 4, 0x20, 0, 0, 0, 0x15, 0, 1, 436, 6, 0, 0, 1 << 31,
+                       6, 0, 0, 0x7fff0000)
+    code = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack('HxxxxxxP', 4, ctypes.addressof(code)))
+    libc = ctypes.CDLL(None)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+    assert libc.prctl(22, 2, program, 0, 0) == 0  # PR_SET_SECCOMP
+    os.environ['FILTERED'] = '1'
+    os.execv(sys.executable, sys.orig_argv)
+"""
+    + ONCE
 )
 
 
@@ -197,6 +220,28 @@ def locks(place: Place) -> None:
 
 
 @patiently
+def writing(place: Place) -> None:
+    """No file is read ahead where a close would write out what the program has open."""
+    if not fuse_works(place):
+        return
+    make_files(place)
+    ran(place, ONCE)
+    out, made = ran(place, WRITING)
+    assert read_by(out, made) >= FILES
+
+
+@patiently
+def filtered(place: Place) -> None:
+    """A filter from the start ends nobody for a call of a reader's: there is none."""
+    if not fuse_works(place):
+        return
+    make_files(place)
+    ran(place, ONCE)
+    out, made = ran(place, FILTERED)
+    assert read_by(out, made) >= FILES
+
+
+@patiently
 def replaced(place: Place) -> None:
     """What is not there any more, or no file any more, is left alone; the next ones are read."""
     if not fuse_works(place):
@@ -231,7 +276,7 @@ def damaged(place: Place) -> None:
 
 CASES = {
     "samples": samples, "chunks": chunks, "epochs": epochs, "workers": workers, "locks": locks,
-    "replaced": replaced, "damaged": damaged,
+    "writing": writing, "filtered": filtered, "replaced": replaced, "damaged": damaged,
 }  # fmt: skip
 
 if __name__ == "__main__":
