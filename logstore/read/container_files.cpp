@@ -58,6 +58,16 @@ void close_own(int fd) noexcept {
   ::close(fd);
 }
 
+// From which number on moved_high() takes one; 0: nobody knows.
+//
+// Below 1024, as the preload's own: a larger table of descriptors is a wait of some 15 ms for a
+// process with threads, each time that the kernel makes one. Above, where programs do not come.
+int first_high() noexcept {
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<int>(std::min(limit.rlim_cur, rlim_t{kTable}) / 2);
+}
+
 }  // namespace
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
@@ -83,25 +93,23 @@ int Descriptor::release() noexcept {
 }
 
 Descriptor moved_high(Descriptor low) noexcept {
-  // Below 1024, as the preload's own: a larger table of descriptors is a wait of some 15 ms for a
-  // process with threads, each time that the kernel makes one. Above, where programs do not come.
-  struct rlimit limit {};
-  if (!low || getrlimit(RLIMIT_NOFILE, &limit) != 0) return low;
-  const rlim_t from = std::min(limit.rlim_cur, rlim_t{kTable}) / 2;
-  if (static_cast<rlim_t>(low.get()) >= from) return low;
+  const int from = first_high();
+  if (!low || low.get() >= from) return low;
   const int number = errno;
-  const int high = fcntl(low.get(), F_DUPFD_CLOEXEC, static_cast<int>(from));
+  const int high = fcntl(low.get(), F_DUPFD_CLOEXEC, from);
   errno = number;
   if (high >= 0 && high < kTable) g_moved_high[high].store(true, std::memory_order_relaxed);
   return high < 0 ? std::move(low) : Descriptor(high);
 }
 
 int pass_on(int fd) noexcept {
-  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, kTable / 2);
-  const int other = copy >= 0 ? copy : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (other >= 0 && ::close(other) == 0) return 0;
-  // No descriptor is left, or the close was interrupted.
-  if (other >= 0 && errno != EINTR) return -errno;
+  // Never a low number: another thread of the program may be about to get that one again by
+  // close(0) and open().
+  const int from = first_high();
+  const int copy = from > 0 ? fcntl(fd, F_DUPFD_CLOEXEC, from) : -1;
+  if (copy >= 0 && ::close(copy) == 0) return 0;
+  // No such number is free, or the close was interrupted.
+  if (copy >= 0 && errno != EINTR) return -errno;
   return fdatasync(fd) == 0 ? 0 : -errno;
 }
 

@@ -38,6 +38,9 @@ class OwnWriter {
   int flush() noexcept;
   // Writes that have no room are no failed sync: those are for good.
   int sync() noexcept;
+  // Why the storage refused what was written before, as -errno: nothing that is written after that
+  // will be told of. 0: it did not.
+  int lost() const noexcept { return lost_; }
   // All writes are in the log file, for those who read it; the index stays as it is.
   int write_out() noexcept { return buffer_.write_out(); }
   // After a write_out() that failed: where in the log what is not there begins.
@@ -64,7 +67,7 @@ class OwnWriter {
   LogBuffer buffer_;
   std::int64_t latest_ns_ = 0;
   std::int64_t passed_on_ = 0;  // bytes of the index that others can see
-  int lost_ = 0;                // why the storage refused what was written; 0: it did not
+  int lost_ = 0;                // as lost() says
   std::unique_ptr<std::uint64_t[]> arena_;
   LogWriter core_;
 };

@@ -108,6 +108,7 @@ std::int64_t StoredFile::write_here(std::int64_t offset, const void* from, std::
   if (offset < 0) return -EINVAL;
   if (size == 0) return 0;
   if (const int wrong = ready_writer(); wrong != 0) return wrong;
+  if (writer_->lost() != 0) return writer_->lost();
   before_change();
   std::int64_t done = 0;
   while (done < static_cast<std::int64_t>(size)) {
@@ -128,9 +129,9 @@ std::int64_t StoredFile::write_here(std::int64_t offset, const void* from, std::
     done += some;
   }
   after_change();
-  // It is written all the same, and the next flush tells what is wrong.
+  // What had no room is kept, and the next flush tells of it. What was refused for good is not.
   flush_where_due();
-  return done;
+  return writer_->lost() != 0 ? writer_->lost() : done;
 }
 
 int StoredFile::flush_where_due() {
@@ -197,6 +198,7 @@ int StoredFile::make_hole(std::int64_t offset, std::int64_t length, bool truncat
   if (offset < 0) return -EINVAL;
   if (offset > kLargestFile) return -EFBIG;
   if (const int wrong = ready_writer(); wrong != 0) return wrong;
+  if (writer_->lost() != 0) return writer_->lost();
   before_change();
   const int wrong =
       truncates ? writer_->core().truncate(offset) : writer_->core().punch(offset, length);
@@ -210,7 +212,7 @@ int StoredFile::make_hole(std::int64_t offset, std::int64_t length, bool truncat
   length = std::min(length, kLargestFile - offset);
   if (length > 0) note_extent(offset, length, Overlay::kHole);
   flush_where_due();
-  return 0;
+  return writer_->lost();
 }
 
 int StoredFile::truncate(std::int64_t size) noexcept {

@@ -203,7 +203,7 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
   world.broadcast(answer);
   if (answer == 0) return Gathering::kNot;
   std::span<const std::byte> outcomes;
-  if (world.rank != 0) outcomes = g_life_hooks.own_outcomes();
+  if (world.rank != 0 && !is_narrowed()) outcomes = g_life_hooks.own_outcomes();
   world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) | (is_narrowed() ? kIsNarrowed : 0) |
                    (outcomes.empty() ? 0 : kHasOutcomes),
                sizes);
@@ -224,7 +224,8 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
     answer = static_cast<std::uint64_t>(sum == 0 || narrowed ? Gathering::kNot
                                         : merge              ? Gathering::kMerged
                                                              : Gathering::kWhole);
-    if (!narrowed && sum != 0) answer |= end_of_telling(sizes, world.size) << kTellingShift;
+    // The log has what was decided also where no trace is written here.
+    if (!is_narrowed()) answer |= end_of_telling(sizes, world.size) << kTellingShift;
   }
   world.broadcast(answer);
   exchange_outcomes(world, outcomes, sizes, static_cast<int>(answer >> kTellingShift));

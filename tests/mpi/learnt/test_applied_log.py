@@ -92,6 +92,27 @@ def own_files(place: Place) -> None:
         place.clear()
 
 
+def untraced(place: Place) -> None:
+    """What ranks decide is in the log also where no rank has anything for a trace."""
+    site = Site(place)
+    quiet(place, place.mpi(4, place.bin / "own_files", 1, **site.env, IOTUNE_EXCLUDE="*"))
+    assert not place.trace.exists()
+    [line] = site.lines()
+    [kind] = line["kinds"]
+    assert (kind["name"], kind["files"]) == ("part#.bin", 3), kind
+    assert sum(one["count"] for one in kind["settings"]) == 3, kind
+
+
+def narrowed(place: Place) -> None:
+    """A rank that gives up rights tells nothing and takes nothing away from what others tell."""
+    site = Site(place)
+    quiet(place, place.mpi(4, place.bin / "own_files", 1, 2, **site.env))
+    [line] = site.lines()
+    [kind] = line["kinds"]
+    assert (kind["name"], kind["files"]) == ("part#.bin", 2), kind
+    assert line["left_out"] == 0
+
+
 def alone(place: Place) -> None:
     """A program without MPI, under a bare preload and as one of `iotune run`'s."""
     site = Site(place, SIEVE)
@@ -185,5 +206,6 @@ def not_to_be_had(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"ranks": ranks, "own-files": own_files, "alone": alone,
+          "untraced": untraced, "narrowed": narrowed,
           "nothing-decided": nothing_decided, "at-once": at_once,
           "not-to-be-had": not_to_be_had})  # fmt: skip

@@ -1,15 +1,20 @@
 // A full disk, and a quota that is used up: what is said, what own reads see, and what is kept
-// until there is room. pwrite(2) is this file's own: no disk need be full.
+// until there is room. pwrite(2) and close(2) are this file's own: no disk need be full.
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "logstore/read/container_files.h"
 #include "store_fixture.h"
 
 namespace {
-int g_refusal = 0;  // an errno: so every pwrite(2) answers
-}
+int g_refusal = 0;       // an errno: so every pwrite(2) answers
+int g_late_refusal = 0;  // an errno: so every close(2) answers, as NFS's where the server refused
+int g_closed = -1;       // what was closed last
+}  // namespace
 
 extern "C" ssize_t pwrite(int fd, const void* from, std::size_t size, off_t offset) {
   if (g_refusal != 0) {
@@ -19,12 +24,20 @@ extern "C" ssize_t pwrite(int fd, const void* from, std::size_t size, off_t offs
   return syscall(SYS_pwrite64, fd, from, size, offset);
 }
 
+extern "C" int close(int fd) {
+  g_closed = fd;
+  const long result = syscall(SYS_close, fd);
+  if (g_late_refusal == 0) return static_cast<int>(result);
+  errno = g_late_refusal;
+  return -1;
+}
+
 namespace iotune::logstore {
 namespace {
 
 class NoRoomTest : public testing::StoreTest, public ::testing::WithParamInterface<int> {
  protected:
-  ~NoRoomTest() override { g_refusal = 0; }
+  ~NoRoomTest() override { g_refusal = g_late_refusal = 0; }
   std::string refusal() const { return "error " + std::to_string(GetParam()); }
 };
 
@@ -102,6 +115,62 @@ TEST_P(NoRoomTest, the_first_write_of_a_writer_fails_and_leaves_no_files) {
   g_refusal = 0;
   EXPECT_EQ(put(*file, 0, "x"), 1);
   EXPECT_EQ(text(*file), "x");
+}
+
+TEST_P(NoRoomTest, what_is_refused_late_is_for_good_and_every_later_change_fails) {
+  StoreOptions often = options();
+  often.flush_interval_ns = 0;
+  std::shared_ptr<LoggedFile> file;
+  ASSERT_EQ(LoggedFile::open(path_, often, file), 0);
+  EXPECT_EQ(put(*file, 0, "flushed"), 7);
+  g_late_refusal = GetParam();
+  EXPECT_EQ(put(*file, 7, "refused"), -GetParam()) << "the flush that was due tells of it";
+  g_late_refusal = 0;
+  EXPECT_EQ(put(*file, 7, "later"), -GetParam());
+  EXPECT_EQ(file->truncate(3), -GetParam());
+  EXPECT_EQ(file->punch(0, 3), -GetParam());
+  EXPECT_EQ(file->sync(), -GetParam());
+  EXPECT_EQ(flushed_text(), "flushed");
+}
+
+TEST_P(NoRoomTest, what_a_flush_was_refused_late_fails_the_writes_that_are_due_no_flush) {
+  const auto file = open();
+  put(*file, 0, "flushed");
+  ASSERT_EQ(file->flush(), 0);
+  EXPECT_EQ(put(*file, 7, "accepted"), 8);
+  g_late_refusal = GetParam();
+  EXPECT_EQ(file->flush(), -GetParam());
+  g_late_refusal = 0;
+  EXPECT_EQ(put(*file, 15, "later"), -GetParam());
+  EXPECT_EQ(file->truncate(3), -GetParam());
+  EXPECT_EQ(flushed_text(), "flushed");
+}
+
+// A few open files are allowed: no number from 512 on is free.
+class FewFilesTest : public ::testing::Test {
+ protected:
+  FewFilesTest() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    struct rlimit few = before_;
+    few.rlim_cur = 64;
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewFilesTest() override { setrlimit(RLIMIT_NOFILE, &before_); }
+
+  struct rlimit before_ {};
+};
+
+TEST_F(FewFilesTest, what_is_passed_on_takes_no_low_number) {
+  const Descriptor file(::open("/tmp", O_TMPFILE | O_RDWR, 0600));
+  ASSERT_TRUE(file);
+  g_closed = -1;
+  EXPECT_EQ(pass_on(file.get()), 0);
+  EXPECT_GE(g_closed, 32) << "the program's own open(2) may be about to get a lower one";
+  std::vector<Descriptor> all;
+  for (int one = 0; (one = fcntl(file.get(), F_DUPFD_CLOEXEC, 32)) >= 0;) all.emplace_back(one);
+  g_closed = -1;
+  EXPECT_EQ(pass_on(file.get()), 0);
+  EXPECT_EQ(g_closed, -1) << "synced in place";
 }
 
 INSTANTIATE_TEST_SUITE_P(Reasons, NoRoomTest, ::testing::Values(ENOSPC, EDQUOT));
