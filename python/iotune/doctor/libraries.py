@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
+import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -62,10 +63,11 @@ class MpiLibrary:
 def loaded_by(file: str, preload: str = "", environment: Mapping[str, str] | None = None) -> Loaded:
     """What the dynamic linker loads for a program or a library, `preload` in front.
 
-    The program is not run: its own linker lists. Raises Error where that cannot be asked.
+    The program is not run: its own linker lists if that is root's, for the file may name any
+    program as its linker; else this Python's. Raises Error where that cannot be asked.
     """
     elf = read_executable(file)
-    linker = elf.interpreter if elf is not None and elf.interpreter else _own_linker()
+    linker = (_of_root(elf.interpreter) if elf is not None else "") or _own_linker()
     asked = dict(os.environ if environment is None else environment)
     asked.pop("LD_PRELOAD", None)
     if preload:
@@ -83,6 +85,25 @@ def loaded_by(file: str, preload: str = "", environment: Mapping[str, str] | Non
     missing = [match[1] or match[2] for match in map(_MISSING.search, lines + faults) if match]
     fault = faults[0] if faults else "" if done.returncode == 0 else f"status {done.returncode}"
     return Loaded(tuple(found), tuple(dict.fromkeys(missing)), fault)
+
+
+def _of_root(linker: str) -> str:
+    """Where a linker really lies if root alone can put one there, else ""."""
+    if not os.path.isabs(linker):
+        return ""
+    real = Path(os.path.realpath(linker))
+    try:
+        if not stat.S_ISREG(real.stat().st_mode):
+            return ""
+        for path in (real, *real.parents):
+            found = path.stat()
+            sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+            others = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid else 0)
+            if found.st_uid != 0 or (found.st_mode & others and not sticky):
+                return ""
+    except OSError:
+        return ""
+    return str(real)
 
 
 def _own_linker() -> str:

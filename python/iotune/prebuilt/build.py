@@ -26,7 +26,7 @@ from iotune.prebuilt.lookup import (
     own_directory,
     verdict_of,
 )
-from iotune.prebuilt.stored import NOTE, Prebuilt, read_note, why_not_trusted, write_note
+from iotune.prebuilt.stored import NOTE, Prebuilt, checked, read_note, write_note
 from iotune.replay import programs
 from iotune.replay.mpi import (
     Mpi,
@@ -74,7 +74,7 @@ def build(directory: Path, wanted: Wanted) -> Built:
         write_note(made, fresh)
         fresh.chmod(0o755)
         _move(fresh, target)
-    return Built(read_note(target), True)
+    return Built(read_note(target, directory), True)
 
 
 def _mpi_of(wanted: Wanted) -> Mpi:
@@ -118,7 +118,7 @@ def _make(directory: Path) -> None:
         raise Error(f"cannot create {problem.filename}: {problem.strerror}") from None
     if not directory.is_dir():
         raise Error(f"{directory} is no directory")
-    why = why_not_trusted(directory, directory)
+    _, why = checked(directory, directory)
     if why:
         raise Error(f"nobody would use what lies in {directory}: {why}")
 
@@ -229,7 +229,7 @@ def _fitting(target: Path, made: Prebuilt, directory: Path) -> Prebuilt | None:
     if not (target / NOTE).is_file():
         return None
     try:
-        there = read_note(target)
+        there = read_note(target, None)
     except Error:
         return None
     asked = Asked(made.open_mpi, made.launcher, made.hdf5)

@@ -162,7 +162,7 @@ def _listed(looked: list[Place], faults: dict[Path, list[str]]) -> list[_Listed]
     asked: Any = None
     for place in looked:
         try:
-            sets, faulty = sets_in(place.directory)
+            sets, faulty = sets_in(place.directory, place.owner_of)
         except OSError as problem:
             if place.named_by:
                 faults[place.directory].append(f"{place.directory}: {problem.strerror}")

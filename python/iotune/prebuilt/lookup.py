@@ -13,7 +13,7 @@ from iotune import core
 from iotune.errors import Error
 from iotune.launch.preload import YIELD_LIBRARY
 from iotune.locations import cache_dir
-from iotune.prebuilt.stored import Prebuilt, sets_in, why_not_trusted
+from iotune.prebuilt.stored import Prebuilt, checked, sets_in
 from iotune.replay.mpi import Mpi, hdf5_root, launcher_version
 from iotune.replay.programs import CALLS, OF_HDF5, sources_digest
 from iotune.talk import say
@@ -28,7 +28,12 @@ class Place:
     """A directory of prebuilt sets, and who names it."""
 
     directory: Path
-    named_by: str  # VARIABLE, SITE_FILE; "": the user's own
+    named_by: str  # VARIABLE, SITE_FILE; "": the user's own, or a command's argument
+
+    @property
+    def owner_of(self) -> Path | None:
+        """The directory whose owner is relied on: whoever only looks into one does not."""
+        return self.directory if self.named_by else None
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Verdict:
 
     reason: str  # why not, as the end of "it …"; "": it fits
     checks_passed: int = 0  # among several that do not fit, the nearest has the most
+    program: Path | None = None  # of one that fits: the very file that was checked
 
     @property
     def fits(self) -> bool:
@@ -104,6 +110,7 @@ class Found:
 
     prebuilt: Prebuilt | None
     told: tuple[str, ...] = ()  # where there is none: why what lies there is not used
+    program: Path | None = None  # what is to be started, with no link on the way to it
 
 
 def look(name: str, mpi: Mpi) -> Found:
@@ -118,7 +125,7 @@ def look(name: str, mpi: Mpi) -> Found:
             asked = asked or asked_of(mpi)
             verdict = verdict_of(one, place, asked, name)
             if verdict.fits:
-                return Found(one)
+                return Found(one, program=verdict.program)
             if nearest is None or verdict.checks_passed > nearest[0]:
                 nearest = (verdict.checks_passed, f"{one.folder} {verdict.reason}", place)
     if nearest is not None:
@@ -132,7 +139,7 @@ def prebuilt_program(name: str, mpi: Mpi) -> Path | None:
     """One of programs.PROGRAMS that this node may start; None, told once, where none fits."""
     found = look(name, mpi)
     if found.prebuilt is not None:
-        return found.prebuilt.folder / name
+        return found.program
     for text in found.told:
         _tell(text)
     return None
@@ -145,8 +152,9 @@ def prebuilt_shim() -> Path | None:
             shim = one.folder / YIELD_LIBRARY
             is_of_here = one.machine == platform.machine() and one.sources == sources_digest()
             if YIELD_LIBRARY in one.programs and is_of_here and shim.is_file():
-                if not why_not_trusted(shim, place.directory):
-                    return shim
+                real, why = checked(shim, place.owner_of)
+                if not why:
+                    return real
     return None
 
 
@@ -154,7 +162,8 @@ def best_first(sets: list[Prebuilt]) -> list[Prebuilt]:
     """In the order in which they are asked: the newest HDF5 first, then what was made last."""
 
     def newness(one: Prebuilt) -> tuple[list[int], float]:
-        return [int(part) for part in one.hdf5.split(".") if part.isdigit()], one.built_at
+        parts = [part for part in one.hdf5.split(".") if part.isascii() and part.isdecimal()]
+        return [int(part[:9]) for part in parts], one.built_at
 
     return sorted(sets, key=newness, reverse=True)
 
@@ -162,7 +171,7 @@ def best_first(sets: list[Prebuilt]) -> list[Prebuilt]:
 def _sets_of(place: Place) -> tuple[list[Prebuilt], list[str]]:
     """Those of a place, best first, and what is to be told of others."""
     try:
-        found, faults = sets_in(place.directory)
+        found, faults = sets_in(place.directory, place.owner_of)
     except OSError as problem:
         if not place.named_by:  # nobody has said that there is one
             return [], []
@@ -184,20 +193,24 @@ def verdict_of(one: Prebuilt, place: Place, asked: Asked, name: str = "") -> Ver
     """
     programs = [name] if name else [each for each in (*OF_HDF5[:1], CALLS) if each in one.programs]
     with_hdf5 = any(each in OF_HDF5 for each in programs)
+    # Checked, asked and started are the same files, whatever becomes of links meanwhile.
+    trusted = {each: checked(one.folder / each, place.owner_of) for each in programs}
     checks: tuple[Callable[[], str], ...] = (
         lambda: "" if one.machine == platform.machine() else f"is for {one.machine}",
         lambda: _other_mpi(one, asked),
         lambda: _other_sources(one),
         lambda: "" if programs and programs[0] in one.programs else f"has no {name or CALLS}",
         lambda: _other_hdf5(one, asked) if with_hdf5 else "",
-        lambda: _cannot_be_had(one, place, programs),
-        lambda: next(filter(None, (_loads_other(one, asked, each) for each in programs)), ""),
+        lambda: _cannot_be_had(trusted),
+        lambda: next(filter(None, (
+            _loads_other(one, asked, each, real) for each, (real, _) in trusted.items()
+        )), ""),
     )  # fmt: skip
     for passed, check in enumerate(checks):
         reason = check()
         if reason:
             return Verdict(reason, passed)
-    return Verdict("", len(checks))
+    return Verdict("", len(checks), trusted[programs[0]][0])
 
 
 def _other_mpi(one: Prebuilt, asked: Asked) -> str:
@@ -223,21 +236,19 @@ def _other_hdf5(one: Prebuilt, asked: Asked) -> str:
     return ""
 
 
-def _cannot_be_had(one: Prebuilt, place: Place, programs: list[str]) -> str:
-    for name in programs:
-        path = one.folder / name
-        why = why_not_trusted(path, place.directory)
+def _cannot_be_had(trusted: dict[str, tuple[Path, str]]) -> str:
+    for name, (real, why) in trusted.items():
         if why:
             return f"is not trusted, {why}"
-        if not os.access(path, os.X_OK):
+        if not os.access(real, os.X_OK):
             return f"has a {name} that may not be executed"
     return ""
 
 
-def _loads_other(one: Prebuilt, asked: Asked, name: str) -> str:
-    """What the program would load on this node that it was not made for."""
+def _loads_other(one: Prebuilt, asked: Asked, name: str, real: Path) -> str:
+    """What the program in the file `real` would load on this node that it was not made for."""
     try:
-        found = loaded_versions(str(one.folder / name))
+        found = loaded_versions(str(real))
     except Error as problem:
         return f"cannot be asked what it loads, {problem}"
     if found.fault:

@@ -6,6 +6,7 @@ Say DIR/mpich-4.0.2-hdf5-1.10.8-x86_64-2f6c41d09a7b/ with replayer.json, iotune-
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 from dataclasses import asdict, dataclass, fields
@@ -59,13 +60,14 @@ def write_note(one: Prebuilt, folder: Path) -> None:
     path.chmod(0o644)
 
 
-def read_note(folder: Path) -> Prebuilt:
-    """The set in `folder`. Raises Error that names the note and what is wrong with it."""
+def read_note(folder: Path, owner_of: Path | None) -> Prebuilt:
+    """The set in `folder`, whose note is read only if checked() trusts it.
+
+    Raises Error that names the note and what is wrong with it.
+    """
     path = folder / NOTE
     try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_NOTE_BYTES)
-        values = json.loads(content)
+        values = json.loads(_content(path, owner_of))
     except OSError as problem:
         raise Error(f"{path}: {problem.strerror}") from None
     except (ValueError, RecursionError) as problem:
@@ -78,6 +80,12 @@ def read_note(folder: Path) -> Prebuilt:
     built_at = values.get("built_at")
     if isinstance(built_at, bool) or not isinstance(built_at, (int, float)):
         raise Error(f"{path}: built_at is no number")
+    try:
+        built_at = float(built_at)
+    except OverflowError:
+        built_at = math.inf
+    if not math.isfinite(built_at):
+        raise Error(f"{path}: built_at is no time")
     texts: dict[str, str] = {}
     for name in (one.name for one in fields(Prebuilt)):
         if name not in ("folder", "built_at", "programs"):
@@ -87,11 +95,31 @@ def read_note(folder: Path) -> Prebuilt:
             texts[name] = value
     known = tuple(one for one in names if one in _KNOWN)
     others: Any = texts
-    return Prebuilt(folder=folder, built_at=float(built_at), programs=known, **others)
+    return Prebuilt(folder=folder, built_at=built_at, programs=known, **others)
 
 
-def sets_in(directory: Path) -> tuple[list[Prebuilt], list[str]]:
-    """The sets in a directory by their names, and why others cannot be read.
+def _content(path: Path, owner_of: Path | None) -> bytes:
+    """A note's bytes. Raises Error where it is not trusted or no file, and OSError."""
+    folder, why = checked(path.parent, owner_of)
+    if why:
+        raise Error(f"{path} is not trusted, {why}")
+    # A FIFO would wait for its writer.
+    number = os.open(folder / NOTE, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with open(number, "rb") as file:
+        found = os.fstat(number)
+        if not stat.S_ISREG(found.st_mode):
+            raise Error(f"{path} is no regular file")
+        why = _why_not(path, found, _owners(owner_of))
+        if why:
+            raise Error(f"{path} is not trusted, {why}")
+        content = file.read(_MOST_NOTE_BYTES + 1)
+    if len(content) > _MOST_NOTE_BYTES:
+        raise Error(f"{path} is longer than {_MOST_NOTE_BYTES} bytes")
+    return content
+
+
+def sets_in(directory: Path, owner_of: Path | None) -> tuple[list[Prebuilt], list[str]]:
+    """The sets in a directory by their names, and why others cannot be read or are not trusted.
 
     Raises OSError where the directory cannot be read.
     """
@@ -100,30 +128,40 @@ def sets_in(directory: Path) -> tuple[list[Prebuilt], list[str]]:
         if entry.name.startswith(".") or not os.path.exists(os.path.join(entry.path, NOTE)):
             continue
         try:
-            found.append(read_note(Path(entry.path)))
+            found.append(read_note(Path(entry.path), owner_of))
         except Error as problem:
             faults.append(str(problem))
     return found, faults
 
 
-def why_not_trusted(file: Path, directory: Path) -> str:
-    """Why others could put something else in the place of `file` in `directory`; "": they cannot.
+def checked(file: Path, owner_of: Path | None) -> tuple[Path, str]:
+    """Where `file` really lies, and why others could put something else there; "": they cannot.
 
-    Its user runs it, so all on the way to it belongs to root, to this user or to who owns the
-    directory, and is closed to other writers. A group with its owner's number is the owner's own.
+    Its user runs it, so all on the way to it belongs to root, to this user or to who owns
+    `owner_of` (a folder that the site or the user relies on; None: there is none), and is closed to
+    other writers. A group with its owner's number is the owner's own. Of a chain of links the
+    middle is not looked at: start what is returned, not `file`.
     """
     real = Path(os.path.realpath(file))
     try:
-        owners = {0, os.geteuid(), directory.stat().st_uid}
+        owners = _owners(owner_of)
         for path in dict.fromkeys((file, *file.absolute().parents, real, *real.parents)):
-            found = path.stat()
-            if found.st_uid not in owners:
-                return f"{path} belongs to user {found.st_uid}"
-            if _is_open(found):
-                return f"{path} may be written by others (chmod go-w it)"
+            why = _why_not(path, path.stat(), owners)
+            if why:
+                return real, why
     except OSError as problem:
-        return f"{problem.filename}: {problem.strerror}"
-    return ""
+        return real, f"{problem.filename}: {problem.strerror}"
+    return real, ""
+
+
+def _owners(owner_of: Path | None) -> set[int]:
+    return {0, os.geteuid()} | ({owner_of.stat().st_uid} if owner_of is not None else set())
+
+
+def _why_not(path: Path, found: os.stat_result, owners: set[int]) -> str:
+    if found.st_uid not in owners:
+        return f"{path} belongs to user {found.st_uid}"
+    return f"{path} may be written by others (chmod go-w it)" if _is_open(found) else ""
 
 
 def _is_open(found: os.stat_result) -> bool:

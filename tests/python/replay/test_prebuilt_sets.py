@@ -18,7 +18,7 @@ from iotune.errors import Error
 from iotune.prebuilt import lookup
 from iotune.prebuilt.build import Wanted, build
 from iotune.prebuilt.lookup import Asked, Place, verdict_of
-from iotune.prebuilt.stored import NOTE, Prebuilt, read_note, sets_in, why_not_trusted, write_note
+from iotune.prebuilt.stored import NOTE, Prebuilt, checked, read_note, sets_in, write_note
 from iotune.replay.mpi import Mpi
 from iotune.replay.programs import CALLS, PROGRAMS, REPLAY, sources_digest
 from support.installed.compute_nodes import on_path
@@ -72,7 +72,7 @@ def reason(one: Prebuilt, asked: Asked = MPICH, name: str = REPLAY) -> str:
 
 def test_the_set_of_this_mpi_and_these_sources_is_taken(site: Path) -> None:
     one = put(site)
-    assert read_note(one.folder) == one
+    assert read_note(one.folder, None) == one
     assert lookup.prebuilt_program(REPLAY, MPI) == one.folder / REPLAY
     # A launcher of several MPIs says none.
     assert reason(one, Asked(False, "")) == ""
@@ -132,7 +132,7 @@ def test_the_newest_hdf5_is_taken_first(site: Path, monkeypatch: pytest.MonkeyPa
     newer = put(site, "newer", hdf5="1.14.3")
     monkeypatch.setattr(
         lookup, "loaded_versions",
-        lambda program: loads(hdf5=read_note(Path(program).parent).hdf5),
+        lambda program: loads(hdf5=read_note(Path(program).parent, None).hdf5),
     )  # fmt: skip
     assert lookup.prebuilt_program(REPLAY, MPI) == newer.folder / REPLAY
 
@@ -182,7 +182,23 @@ def test_another_user_s_program_is_not_started(site: Path) -> None:
     # A support account's folder is its own with all in it.
     for path in (site, one.folder, *one.folder.iterdir()):
         os.chown(path, 12345, 12345)
-    assert why_not_trusted(one.folder / REPLAY, site) == ""
+    assert checked(one.folder / REPLAY, site)[1] == ""
+    # But whoever only looks into a folder does not rely on its owner.
+    assert "belongs to user 12345" in reason(one)
+    found, faults = sets_in(site, None)
+    assert found == [] and "belongs to user 12345" in faults[0]
+
+
+def test_what_was_checked_is_started_not_a_link_to_it(site: Path) -> None:
+    one = put(site)
+    real = site.parent / "real"
+    (one.folder / REPLAY).rename(real)
+    middle = site.parent / "open"
+    middle.mkdir()
+    middle.chmod(0o777)
+    (middle / "link").symlink_to(real)
+    (one.folder / REPLAY).symlink_to(middle / "link")
+    assert lookup.prebuilt_program(REPLAY, MPI) == real
 
 
 def test_notes_that_are_not_understood_are_told(
@@ -194,14 +210,20 @@ def test_notes_that_are_not_understood_are_told(
         "list": "[]", "cut": '{"format": 1', "later": json.dumps({**good, "format": 2}),
         "number": json.dumps({**good, "mpi": 4}), "none": json.dumps({**good, "programs": "all"}),
         "when": json.dumps({**good, "built_at": True}), "deep": "[" * 60000,
+        "huge": json.dumps({**good, "built_at": 10**400}), "long": " " * 70000,
         "lone": json.dumps({key: value for key, value in good.items() if key != "sources"}),
     }  # fmt: skip
     for name, text in texts.items():
         (site / name).mkdir()
         (site / name / NOTE).write_text(text)
+    (site / "pipe").mkdir()
+    os.mkfifo(site / "pipe" / NOTE)
+    texts["pipe"] = ""
+    assert lookup.best_first([replace(put(site, "odd"), hdf5="1.\u00b2")])
+    shutil.rmtree(site / "odd")
     # Of programs only the known ones are taken: a name is never a path.
     (site / "one" / NOTE).write_text(json.dumps({**good, "programs": ["../../bin/sh", CALLS]}))
-    found, faults = sets_in(site)
+    found, faults = sets_in(site, None)
     assert [one.programs for one in found] == [(CALLS,)]
     assert len(faults) == len(texts)
     for name, fault in zip(sorted(texts), faults):
