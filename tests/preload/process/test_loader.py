@@ -103,7 +103,8 @@ def weak(place: Place) -> None:
 
 def with_shorter_relro(program: Path, copy: Path) -> Path:
     """A copy whose protected part ends 8 bytes before its page does, as where pages are larger than
-    the linker took them: the loader leaves the last page writable."""
+    the linker took them: the loader leaves the last page writable.
+    """
     content = bytearray(program.read_bytes())
     (headers,) = struct.unpack_from("<Q", content, 32)
     size, count = struct.unpack_from("<HH", content, 54)
