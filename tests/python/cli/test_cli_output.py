@@ -40,6 +40,9 @@ class FakeDatabase:
         }  # fmt: skip
         return self.rows
 
+    def export_json(self) -> str:
+        return "{}"
+
     def patterns(self) -> Any:
         settings = {"romio_cb_write": "disable"}
         answer = {"id": 7, "settings": settings, "gain": 2.5, "low": 2.4, "high": 2.6,
