@@ -33,7 +33,6 @@ TOLERATED = {
     "docs/reading.md": 3,
     "docs/response-times.md": 5,
     "docs/results/chunk-rows.md": 1,
-    "docs/results/decision.md": 1,
     "docs/results/finish.md": 1,
     "docs/results/latency.md": 1,
     "docs/results/peers.md": 6,
