@@ -4,10 +4,10 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build release install check kernels demo bench results docs soak lint format wheel clean
+.PHONY: help setup build install quick check kernels demo bench results docs soak lint format wheel clean
 
-# Debian's interpreter by path, see tools/setup.sh.
-CONFIGURE := -DPython3_EXECUTABLE=/usr/bin/python3
+# -U: the package is built in the same folder, and leaves the layout of a wheel in its cache.
+DEV := cmake --preset dev -U 'SKBUILD*' --log-level=NOTICE && cmake --build --preset dev
 NAME ?=
 PYTHONS ?=
 
@@ -17,13 +17,8 @@ help: ## this list
 setup: ## install what is missing: Debian's packages, .venv
 	@tools/setup.sh packages venv
 
-build: setup ## everything native, preset dev, in build/dev
-	@cmake --preset dev $(CONFIGURE) --log-level=NOTICE
-	@cmake --build --preset dev
-
-release: setup ## the same, preset release, in build/release
-	@cmake --preset release $(CONFIGURE) -DIOTUNE_BUILD_TESTS=OFF --log-level=NOTICE
-	@cmake --build --preset release
+build: setup ## everything native but the unit tests, preset dev, in build/dev
+	@$(DEV)
 
 install: setup ## the Python package, in .venv
 	@tools/setup.sh package
@@ -31,17 +26,20 @@ install: setup ## the Python package, in .venv
 check: setup ## all set-up, build, install and every test: the one command before a commit
 	@tools/check.sh check
 
+quick: setup ## what a commit needs: unit tests, and a preload and an MPI case of each room
+	@tools/check.sh quick
+
 soak: setup ## the heavy suites that check leaves out
 	@tools/check.sh soak
 
 kernels: setup
-	@cmake --preset release $(CONFIGURE) -DIOTUNE_BUILD_TESTS=OFF --log-level=NOTICE
-	@cmake --build --preset release --target kernels/all
+	@$(DEV) --target kernels/all
 
 demo: install kernels ## the whole loop on two kernels: record, train, run again, explain
 	@tools/demo.sh
 
-bench: release install ## measure: tests/bench/*/bench_*.py, or the one called NAME=
+bench: build install ## measure: tests/bench/*/bench_*.py, or the one called NAME=
+	@cmake --build --preset dev --target tests/bench/all
 	@tools/bench.sh $(NAME)
 
 results: setup ## the tables of docs/results from their data; NAME= takes a run in first

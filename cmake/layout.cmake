@@ -16,6 +16,9 @@ else()
   set(IOTUNE_PACKAGE_DIR ${IOTUNE_PYTHON_DIR}/iotune)
 endif()
 
+# All that a wheel carries.
+add_custom_target(iotune_package)
+
 # iotune_install_product(target folder system_folder): into `folder` of the Python package in a
 # wheel, else into `system_folder`.
 function(iotune_install_product target folder system_folder)
@@ -24,6 +27,7 @@ function(iotune_install_product target folder system_folder)
   elseif(IOTUNE_BUILD_PYTHON)
     iotune_install_link($<TARGET_FILE_NAME:${target}> ${folder} ${system_folder})
   endif()
+  add_dependencies(iotune_package ${target})
   install(TARGETS ${target} RUNTIME DESTINATION ${system_folder}
     LIBRARY DESTINATION ${system_folder})
 endfunction()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/bench.sh [NAME…]: run tests/bench/*/bench_NAME.py, or all of them, on the
-# release build. Each prints its table and writes build/bench/NAME.json.
+# tools/bench.sh [NAME…]: run tests/bench/*/bench_NAME.py, or all of them, on
+# build/dev. Each prints its table and writes build/bench/NAME.json.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,6 +18,6 @@ for name in "$@"; do
     echo "bench: there is no tests/bench/*/bench_$name.py; there are:" tests/bench/*/bench_*.py >&2
     exit 2
   fi
-  .venv/bin/python tests/run.py "$file" --build build/release --out build/bench || failed+=("$name")
+  .venv/bin/python tests/run.py "$file" --build build/dev --out build/bench || failed+=("$name")
 done
 [ ${#failed[@]} -eq 0 ] || { echo "bench: failed: ${failed[*]}" >&2; exit 1; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools/check.sh check|soak
+# tools/check.sh quick|check|soak
 # Runs every step even after a failed one (only a failed build ends the native part),
 # so that one run tells everything, and ends with a summary: what each step took, what
 # printed NOT VERIFIED, and one plain line of totals. Logs: build/check/.
@@ -50,23 +50,22 @@ end_step() {
   wait "$begun" || { cat "$begun_log"; return 1; }
 }
 
-native() { # preset [target]
-  local preset=$1 target=${2:-all}
-  cmake --preset "$preset" -DPython3_EXECUTABLE=/usr/bin/python3 --log-level=NOTICE "${@:3}" &&
-    cmake --build --preset "$preset" --target "$target"
+native() { # preset target…
+  cmake --preset "$1" -U 'SKBUILD*' --log-level=NOTICE &&
+    cmake --build --preset "$1" --target "${@:2}"
 }
 
 # --no-tests=error: a suite that ran nothing has not passed.
 # The sizes: NOT VERIFIED lines of passing tests are read from these files.
 run_ctest() { # directory junit [arguments]
-  ctest --test-dir "$1" --output-on-failure -j1 --no-tests=error \
+  ctest --test-dir "$1" --output-on-failure -j2 --no-tests=error \
     --test-output-size-passed 1000000 --output-junit "$PWD/$results/$2.xml" "${@:3}"
 }
 
 sanitized_ctest() {
   ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-    run_ctest build/asan/tests/unit asan -LE soak -j2  # unit tests share nothing
+    run_ctest build/asan/tests/unit asan -L unit
 }
 
 # Layouts read back from CephFS itself. Where there can be none the test bed says NOT VERIFIED.
@@ -92,38 +91,49 @@ run_pytest() { # junit [arguments]
   "$python" -m pytest -q -ra --junitxml="$results/$1.xml" -o junit_suite_name="$1" "${@:2}"
 }
 
-case $suite in
-  # Before the build, which compiles what is there of them.
-  check | soak) step "programs of others" tools/setup.sh companions ;;
-esac
-[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, a browser, clang, HDF5 2.2 in parallel, packaging tools, a zoo" tools/setup.sh cross batch browser fuzz parallel-hdf5 packaging zoo
+quick_cases() {
+  run_ctest build/dev quick -R "^($(grep -v '^#' tests/quick.txt | paste -sd'|'))\$"
+}
 
 case $suite in
+  quick | check | soak) ;;
+  *)
+    echo "check.sh: unknown suite '$suite' (quick, check, soak)" >&2
+    exit 2
+    ;;
+esac
+# Before the build, which compiles what is there of them.
+[ "$suite" = quick ] || step "programs of others" tools/setup.sh companions
+[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, a browser, clang, HDF5 2.2 in parallel, packaging tools, a zoo" tools/setup.sh cross batch browser fuzz parallel-hdf5 packaging zoo
+# First, because some ctests run the installed command.
+[ "$suite" = quick ] || step "install into .venv" tools/setup.sh package
+
+case $suite in
+  quick)
+    step "build (preset dev)" native dev all tests/unit/all &&
+      step "ctest: unit" run_ctest build/dev unit -L unit &&
+      step "ctest: a case of each room" quick_cases
+    step "pytest: structure" run_pytest structure -n 2 tests/structure
+    ;;
   check)
-    # First, because some ctests run the installed command.
-    step "install into .venv" tools/setup.sh package
-    step "build (preset dev)" native dev && step "ctest" run_ctest build/dev ctest -LE soak
+    step "build (preset dev)" native dev all
     # Only what lies below tests/unit, and what that links: sanitizers are not for the
     # preload, and kernels would double the time.
-    begin_step "build (preset asan)" native asan tests/unit/all -DIOTUNE_BUILD_KERNELS=OFF
+    begin_step "build (preset asan)" native asan tests/unit/all
+    step "ctest" run_ctest build/dev ctest -LE 'soak|unit'
+    step "pytest: what starts MPI" run_pytest mpi -m "mpi and not soak" tests/python tests/zoo
+    step "pytest: the rest" run_pytest python -n 2 --dist loadfile -m "not mpi and not soak" \
+      tests/structure tests/python tests/zoo
     step "ruff and mypy" tools/lint.sh python
-    step "pytest: structure" run_pytest structure tests/structure
-    step "pytest: python" run_pytest python tests/python
-    step "pytest: zoo" run_pytest zoo tests/zoo
     step "$begun_name: what was left of it" end_step && step "ctest under sanitizers" sanitized_ctest
     ;;
   soak)
-    step "install into .venv" tools/setup.sh package
-    step "build (preset dev)" native dev && step "ctest: soak" run_ctest build/dev ctest -L soak
+    step "build (preset dev)" native dev all tests/unit/all && step "ctest: soak" run_ctest build/dev ctest -L 'soak|unit'
     step "ctest: striping on CephFS" logged cephfs striping_on_cephfs
     step "pytest: soak" run_pytest python -m soak tests/python
     # All of it: those of `make check`, too.
     step "pytest: zoo" run_pytest zoo -m "" tests/zoo
     step "fuzz targets" logged fuzz tools/fuzz.sh 60
-    ;;
-  *)
-    echo "check.sh: unknown suite '$suite' (check, soak)" >&2
-    exit 2
     ;;
 esac
 

@@ -16,7 +16,7 @@ if ! command -v clang++ >/dev/null; then
   echo "NOT VERIFIED: fuzz targets need clang++ with libFuzzer, and there is none here"
   exit 0
 fi
-cmake --preset fuzz -DPython3_EXECUTABLE=/usr/bin/python3 --log-level=NOTICE &&
+cmake --preset fuzz --log-level=NOTICE &&
   cmake --build --preset fuzz --target "${targets[@]}" || exit 1
 
 failed=0

@@ -12,6 +12,6 @@ mapfile -t python < <(git ls-files -- '*.py')
 [ ${#python[@]} -eq 0 ] || .venv/bin/python -m mypy "${python[@]}" || status=1
 [ "${1:-}" != python ] || exit $status
 git ls-files -z -- '*.c' '*.cpp' '*.h' '*.hpp' | xargs -0r clang-format --dry-run -Werror || status=1
-cmake --preset tidy -DPython3_EXECUTABLE=/usr/bin/python3 --log-level=NOTICE &&
+cmake --preset tidy --log-level=NOTICE &&
   cmake --build --preset tidy || status=1
 exit $status

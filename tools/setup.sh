@@ -158,8 +158,11 @@ package() {
   : >"$LOG"
   tell_progress "compiling the package" &
   local teller=$! status=0
-  # -v: pip shows what the compiler is at only then.
-  .venv/bin/python -m pip install -v --no-build-isolation --no-deps --force-reinstall . >"$LOG" 2>&1 || status=$?
+  # -v: pip shows what the compiler is at only then. The folder and the options are the preset
+  # dev's: what is compiled here is what `make build` and the tests use.
+  .venv/bin/python -m pip install -v --no-build-isolation --no-deps --force-reinstall . \
+    --config-settings build-dir=build/dev --config-settings cmake.define.IOTUNE_BUILD_TESTS=ON \
+    --config-settings cmake.define.IOTUNE_BUILD_KERNELS=ON >"$LOG" 2>&1 || status=$?
   kill "$teller" 2>/dev/null || true
   wait "$teller" 2>/dev/null || true
   [ "$status" -eq 0 ] ||

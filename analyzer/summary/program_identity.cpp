@@ -28,10 +28,6 @@ constexpr Interpreter kInterpreters[] = {
 constexpr std::string_view kRunners[] = {"mpi4py",  "mpi4py.run", "mpi4py.futures", "cProfile",
                                          "profile", "pdb",        "trace"};
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 bool is_in(std::string_view list, const std::string& option) {
   return list.find(" " + option + " ") != std::string_view::npos;
 }
@@ -47,6 +43,10 @@ const Interpreter* interpreter_of(const std::string& program) {
 }
 
 }  // namespace
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 std::string program_identity(const std::string& program,
                              const std::vector<std::string>& arguments) {

@@ -6,6 +6,9 @@
 
 namespace iotune::analyzer {
 
+// What follows the last slash.
+std::string base_name(const std::string& path);
+
 // `program`: the executable's path or name; `arguments`: its command line, the program's own name
 // first. A script is told by its base name, a module of Python as "python -m NAME", text on the
 // command line as "python -c".

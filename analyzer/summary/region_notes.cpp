@@ -4,6 +4,7 @@
 
 #include "analyzer/calls/call_facts.h"
 #include "analyzer/summary/alike_ranks.h"
+#include "analyzer/summary/saturating.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -13,24 +14,20 @@ using recorder::Thing;
 // Deeper than regions are recorded: a damaged trace may say that a region lies in itself.
 constexpr std::size_t kDeepest = 64;
 
-double seconds(std::uint64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) / 1e9;
-}
-
 RegionPattern pattern_of(const RegionPath& path, const RegionRecord& record,
                          std::uint64_t run_start) {
-  const auto after_start = [&](std::uint64_t ns) { return seconds(ns - std::min(run_start, ns)); };
+  const auto after_start = [&](std::uint64_t ns) { return seconds_of(ns - std::min(run_start, ns)); };
   RegionPattern pattern{};
   pattern.path = path;
   pattern.entered = record.entered;
   pattern.open = record.entered - std::min(record.ended, record.entered);
   pattern.processes = record.processes;
-  pattern.seconds = seconds(record.ns);
-  pattern.slowest_seconds = seconds(record.slowest_ns);
-  pattern.io_seconds = seconds(record.io_ns);
-  pattern.slowest_io_seconds = seconds(record.slowest_io_ns);
-  pattern.least_seconds = record.least_ns == UINT64_MAX ? 0 : seconds(record.least_ns);
-  pattern.largest_seconds = seconds(record.largest_ns);
+  pattern.seconds = seconds_of(record.ns);
+  pattern.slowest_seconds = seconds_of(record.slowest_ns);
+  pattern.io_seconds = seconds_of(record.io_ns);
+  pattern.slowest_io_seconds = seconds_of(record.slowest_io_ns);
+  pattern.least_seconds = record.least_ns == UINT64_MAX ? 0 : seconds_of(record.least_ns);
+  pattern.largest_seconds = seconds_of(record.largest_ns);
   pattern.calls = record.calls;
   pattern.bytes_written = record.written;
   pattern.bytes_read = record.read;

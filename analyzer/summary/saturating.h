@@ -15,4 +15,8 @@ constexpr std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) noe
   return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
+inline double seconds_of(std::uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e9;
+}
+
 }  // namespace iotune::analyzer

@@ -20,19 +20,11 @@ using recorder::ProcessCalls;
 using recorder::ProcessHead;
 using recorder::TraceReader;
 
-double seconds(std::uint64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) / 1e9;
-}
-
 // What such a process had in stdio's buffers never reached its files.
 bool left_without_handlers(const recorder::ProcessSection& section) {
   if (section.end.empty()) return !section.alive;
   const auto how = section.end.find("end");
   return how != section.end.end() && how->second == "_exit";
-}
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 std::string masked(const std::string& name) {
@@ -60,7 +52,7 @@ DatasetPattern pattern_of(const std::string& path, bool write, const DatasetReco
   pattern.actual = record.actual;
   pattern.bytes = record.bytes;
   pattern.repeats = record.repeats == UINT64_MAX ? 0 : record.repeats;
-  pattern.seconds = seconds(record.slowest_nanoseconds);
+  pattern.seconds = seconds_of(record.slowest_nanoseconds);
   DescribedRegions described = record.decomposition.described();
   pattern.descriptor = std::move(described.descriptor);
   pattern.process_grid = std::move(described.process_grid);
@@ -96,11 +88,11 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
     file.bytes_written = saturating_sum(file.bytes_written, layer.written);
     file.bytes_read = saturating_sum(file.bytes_read, layer.read);
   }
-  file.io_seconds = seconds(record.slowest_nanoseconds);
+  file.io_seconds = seconds_of(record.slowest_nanoseconds);
   if (record.first_open_ns != UINT64_MAX) {
-    file.elapsed_seconds = seconds(record.last_end_ns - record.first_open_ns);
+    file.elapsed_seconds = seconds_of(record.last_end_ns - record.first_open_ns);
     file.opened_at_seconds =
-        seconds(record.first_open_ns - std::min(run_start, record.first_open_ns));
+        seconds_of(record.first_open_ns - std::min(run_start, record.first_open_ns));
   }
   std::vector<std::pair<std::uint64_t, DatasetPattern>> datasets;
   for (const auto& [key, versions] : record.datasets) {
@@ -162,10 +154,10 @@ class Summarizer {
     const std::size_t nodes = rank_hosts_.empty() ? hosts_.size() : rank_hosts_.size();
     summary_.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes));
     if (start_ != UINT64_MAX) {
-      summary_.start_unix_seconds = seconds(start_);
-      summary_.elapsed_seconds = seconds(end_ - start_);
+      summary_.start_unix_seconds = seconds_of(start_);
+      summary_.elapsed_seconds = seconds_of(end_ - start_);
     }
-    summary_.io_seconds = seconds(files_.slowest_nanoseconds);
+    summary_.io_seconds = seconds_of(files_.slowest_nanoseconds);
     add_files();
     summary_.regions = region_patterns(files_.regions, start_);
     return std::move(summary_);

@@ -22,10 +22,6 @@ constexpr std::size_t kMostLogsOfRemoved = 512;
 
 constexpr std::int64_t kSecond = 1'000'000'000;  // ns
 
-std::int64_t ns_of(const timespec& time) {
-  return std::int64_t{time.tv_sec} * kSecond + time.tv_nsec;
-}
-
 // Calls use(name) for all files of the container but the handle. Names are not followed by anybody
 // who changes them: FORMAT.md has no links, and fchmodat(2) is the only one that follows.
 template <class Use>

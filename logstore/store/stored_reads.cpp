@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kOwnLog = UINT32_MAX - 1;
 // Logs may be compacted while they are looked for; not for ever.
-constexpr int kMostTries = 5;
+constexpr int kMostReloads = 5;
 // An index that was written to so lately may be cut in the middle of a block that is being written.
 constexpr std::int64_t kAtRest = 10'000'000'000;  // ns
 constexpr char kNameless[] = "own";
@@ -78,7 +78,7 @@ int StoredFile::ready_survey() {
 
 int StoredFile::ready_view() {
   if (const int wrong = look(); wrong != 0) return wrong;
-  for (int tries = 0; !base_ && tries < kMostTries; ++tries) {
+  for (int tries = 0; !base_ && tries < kMostReloads; ++tries) {
     if (removed_ && (!survey_ || !survey_->is_alone())) return -ESTALE;
     if (const int wrong = ready_survey(); wrong != 0) return wrong;
     let_indexes_be_merged();
@@ -332,7 +332,7 @@ std::int64_t StoredFile::read(std::int64_t offset, void* to, std::size_t size) n
         }
         wrong = make_plan(offset + done, end, plan);
         // Compacted away since the map was merged: its bytes lie in another log now.
-        if (wrong == -ENOENT && !removed_ && ++reloads < kMostTries) {
+        if (wrong == -ENOENT && !removed_ && ++reloads < kMostReloads) {
           drop_view();
           survey_.reset();
           continue;

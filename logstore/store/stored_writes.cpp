@@ -21,10 +21,6 @@ int lock(int fd, int operation) {
   return 0;
 }
 
-std::int64_t ns_of(const timespec& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
 int sync_directory(int at, const char* name) {
   const Descriptor directory(openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return directory && fsync(directory.get()) == 0 ? 0 : -errno;

@@ -19,11 +19,7 @@ namespace {
 // of files stand still between ticks of the clock, and servers' clocks differ.
 constexpr std::int64_t kSettled = 2'000'000'000;  // ns
 // How often a directory is listed again because somebody compacts it meanwhile.
-constexpr int kMostTries = 100;
-
-std::int64_t ns_of(const timespec& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
+constexpr int kMostLooks = 100;
 
 // As the storage has it now. stat(2) may say what this node was told a minute ago: NFS's clients
 // keep that, and ask only when a file is opened, of which a look at an index is none.
@@ -67,7 +63,7 @@ void Survey::take_names_of(const Survey& before) {
 int Survey::list(int directory, std::uint64_t container_id, const std::string& own,
                  const Survey* before) {
   const ReadLimits limits;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMostLooks; ++tries) {
     merged_file = merged_identity(directory);
     auto names = list_container(directory, limits.writers);
     if (!names) return -errno;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <time.h>
 
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,10 @@
 #include "logstore/read/merged_index.h"
 
 namespace iotune::logstore {
+
+inline std::int64_t ns_of(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 struct Survey {
   struct File {

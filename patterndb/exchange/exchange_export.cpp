@@ -62,7 +62,7 @@ Result<std::string> PatternDb::export_json() noexcept {
             [](const Statement& r) { return numbered(r.integer(0), workload_row(r, 1)); });
     json["patterns"] =
         all(db, std::string("SELECT ") + kPatternColumns + " FROM patterns p ORDER BY 1",
-            [](const Statement& r) { return pattern_row(r, 0); });
+            [](const Statement& r) { return pattern_json(r, 0); });
     json["uses"] =
         all(db,
             "SELECT workload, pattern, dataset, datasets, repeats, speaker, last_seen, settled "

@@ -2,6 +2,7 @@
 
 #include "patterndb/gains/base64.h"
 #include "patterndb/gains/gain_model.h"
+#include "patterndb/learn/report.h"
 #include "patterndb/matching/nearest_answers.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/rows.h"
@@ -9,8 +10,6 @@
 namespace iotune::patterndb {
 
 namespace {
-
-constexpr const char* kPlatformColumns = "f.filesystem, f.mpi, f.hdf5, f.host_class";
 
 Platform platform_at(const sqlite::Statement& row, int first) {
   return {row.text(first), row.text(first + 1), row.text(first + 2), row.text(first + 3)};

@@ -115,7 +115,7 @@ Result<std::string> PatternDb::history(std::int64_t pattern) noexcept {
                   std::string("SELECT ") + kPatternColumns + " FROM patterns p WHERE p.id = ?");
     row.bind(1, pattern);
     if (!row.step()) throw Fault{path() + ": no pattern " + std::to_string(pattern)};
-    Json entry = pattern_row(row, 0);
+    Json entry = pattern_json(row, 0);
     std::string key = row.text(1);
     std::vector<Json> moves;
     for (const Json& part :

@@ -95,7 +95,7 @@ class Reporter {
                                       "WHERE q.byte_key = ?") {}
 
   Json pattern(const Statement& row) {
-    Json pattern = pattern_row(row, 0);
+    Json pattern = pattern_json(row, 0);
     pattern["workloads"] = workloads(row.integer(0));
     pattern["answers"] = tunings(row.text(1), true);
     return pattern;

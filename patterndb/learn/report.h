@@ -19,7 +19,7 @@ inline constexpr char kTuningColumns[] =
     "t.id, t.state, t.gain, t.low, t.high, t.rounds, t.made_at, t.source";
 inline constexpr int kTuningWidth = 8;
 
-Json pattern_row(const sqlite::Statement& row, int first);
+Json pattern_json(const sqlite::Statement& row, int first);
 Json platform_row(const sqlite::Statement& row, int first);
 Json workload_row(const sqlite::Statement& row, int first);
 Json tuning_row(const sqlite::Statement& row, int first);

@@ -10,7 +10,7 @@ Json real_or_null(const sqlite::Statement& row, int column) {
 
 }  // namespace
 
-Json pattern_row(const sqlite::Statement& row, int first) {
+Json pattern_json(const sqlite::Statement& row, int first) {
   return {{"id", row.integer(first)},
           {"byte_key", row.text(first + 1)},
           {"descriptor", row.text(first + 2)},

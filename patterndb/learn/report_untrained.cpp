@@ -38,7 +38,7 @@ Result<std::string> PatternDb::untrained(const PlatformFilter& filter) noexcept 
     Json list = Json::array();
     while (rows.step()) {
       if (!seen.insert({rows.text(1), rows.integer(kUse + 11)}).second) continue;
-      Json entry = {{"pattern", pattern_row(rows, 0)},
+      Json entry = {{"pattern", pattern_json(rows, 0)},
                     {"platform", platform_row(rows, kPlatform)},
                     {"workload", workload_row(rows, kWorkload)},
                     {"dataset", rows.text(kUse)},

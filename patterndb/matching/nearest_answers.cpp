@@ -9,6 +9,11 @@ const char* const kShapeColumns =
     "p.descriptor, p.op, p.element_bytes, p.ranks, p.grid, p.mode, p.chunk, p.filters, "
     "p.dataset_dims";
 
+void bind_platform(sqlite::Statement& statement, const Platform& platform) {
+  statement.bind(1, platform.filesystem).bind(2, platform.mpi);
+  statement.bind(3, platform.hdf5).bind(4, platform.host_class);
+}
+
 Pattern pattern_row(const sqlite::Statement& row, int first) {
   Pattern pattern;
   Result<ParsedDescriptor> descriptor = parse_descriptor(row.text(first));
@@ -38,11 +43,6 @@ constexpr const char* kAnswered =
     "EXISTS (SELECT 1 FROM tunings t JOIN platforms f ON f.id = t.platform WHERE t.pattern = p.id "
     "AND t.state <> 'untrained' AND f.filesystem = ?1 AND (?2 = '' OR f.mpi = ?2) "
     "AND (?3 = '' OR f.hdf5 = ?3) AND (?4 = '' OR f.host_class = ?4))";
-
-void bind_platform(Statement& statement, const Platform& platform) {
-  statement.bind(1, platform.filesystem).bind(2, platform.mpi);
-  statement.bind(3, platform.hdf5).bind(4, platform.host_class);
-}
 
 class Search {
  public:

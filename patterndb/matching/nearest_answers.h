@@ -36,4 +36,7 @@ void fill_geometry(sqlite::Connection& db);
 extern const char* const kShapeColumns;
 Pattern pattern_row(const sqlite::Statement& row, int first);
 
+// Binds ?1 to ?4, in which look-ups name the platform; an empty name is any.
+void bind_platform(sqlite::Statement& statement, const Platform& platform);
+
 }  // namespace iotune::patterndb

@@ -35,11 +35,6 @@ constexpr const char* kOnPlatform =
     "f.filesystem = ?1 AND (?2 = '' OR f.mpi = ?2) AND (?3 = '' OR f.hdf5 = ?3) "
     "AND (?4 = '' OR f.host_class = ?4)";
 
-void bind_platform(sqlite::Statement& statement, const Platform& platform) {
-  statement.bind(1, platform.filesystem).bind(2, platform.mpi);
-  statement.bind(3, platform.hdf5).bind(4, platform.host_class);
-}
-
 // What is read of each of some patterns: statements that are prepared once, because an open waits.
 class Reader {
  public:

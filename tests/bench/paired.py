@@ -360,7 +360,7 @@ def clean_up_when_stopped() -> None:
 def parser(description: str | None, **defaults: int) -> argparse.ArgumentParser:
     """Return what knows all that tools/bench.sh passes, and --NAME for each default."""
     made = argparse.ArgumentParser(description=description)
-    made.add_argument("--build", type=Path, default=Path("build/release"))
+    made.add_argument("--build", type=Path, default=Path("build/dev"))
     made.add_argument("--out", type=Path, default=Path("build/bench"))
     made.add_argument("--seed", type=int, default=None, help="drawn and printed by default")
     for name, value in defaults.items():

@@ -24,6 +24,8 @@ from support.installed import prove_table
 from support.installed.prove_table import Site, is_proven
 from support.repository import COMPANIONS, ROOT, program_source
 
+pytestmark = pytest.mark.mpi
+
 # Launcher's name in mpis.py, and what Open MPI is told to take as its MPI-IO.
 SITES = [(site.mpi, site.mpi_io) for site in prove_table.SITES]
 # Debian's two in `make check`, the others in the soak.

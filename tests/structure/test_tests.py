@@ -125,7 +125,32 @@ def counted_folders(root: Path) -> list[str]:
     return wrong
 
 
-RULES = [edits_of_the_search_path, imported_tests, preloads, counted_folders]
+# What only a test that starts ranks imports.
+STARTS_RANKS = {"find_mpi", "needs_mpi", "columns_program", "compute_nodes"}
+
+
+def unmarked_ranks(root: Path) -> list[str]:
+    """Every module of pytest that starts ranks without the marker `mpi`: `make check` would run it
+    beside others, and ranks that wait for a core spin.
+    """
+    wrong = []
+    for name, tree in python_files(root):
+        if not name.startswith("tests/python/"):
+            continue
+        nodes = list(ast.walk(tree))
+        imported = {
+            part
+            for node in nodes
+            if isinstance(node, ast.ImportFrom)
+            for part in [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+        }
+        marked = any(isinstance(node, ast.Attribute) and node.attr == "mpi" for node in nodes)
+        if imported & STARTS_RANKS and not marked:
+            wrong.append(name)
+    return wrong
+
+
+RULES = [edits_of_the_search_path, imported_tests, preloads, counted_folders, unmarked_ranks]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -197,6 +222,15 @@ def test_a_second_place_that_preloads_is_found(tree, line):
 @pytest.mark.parametrize("line", ['setenv("LD_PRELOAD", x, 1);', "LD_PRELOAD=x exec y"])
 def test_a_program_that_preloads_is_found(tree, line):
     assert preloads(tree({"tests/mpi/bad": f"\n{line}\n"})) == ["tests/mpi/bad:2"]
+
+
+def test_unmarked_ranks_are_found(tree):
+    starts = "from iotune.replay.mpi import find_mpi\n"
+    root = tree({
+        "tests/python/cli/test_c.py": starts,
+        "tests/python/cli/test_d.py": f"{starts}pytestmark = pytest.mark.mpi\n",
+    })  # fmt: skip
+    assert unmarked_ranks(root) == ["tests/python/cli/test_c.py"]
 
 
 def test_a_counted_folder_is_found(tree):

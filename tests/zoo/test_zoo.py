@@ -19,7 +19,7 @@ TwoRuns = Callable[..., tuple[Left, Left]]
 VISITS = [
     pytest.param(
         entry, mpi, id=f"{entry.name}@{mpi}" if mpi else entry.name,
-        marks=() if entry.check else pytest.mark.soak,
+        marks=(*(() if entry.check else [pytest.mark.soak]), *([pytest.mark.mpi] if mpi else ())),
     )
     for entry in read_table()
     for mpi in entry.mpi or ("",)

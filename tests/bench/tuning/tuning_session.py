@@ -131,7 +131,7 @@ def hold_alone(path: Path) -> TextIO:
 def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
     """Parse the arguments of both benchmarks, and --NAME for each default (value, help)."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--build", type=Path, default=Path("build/release"))
+    parser.add_argument("--build", type=Path, default=Path("build/dev"))
     parser.add_argument("--out", type=Path, default=Path("build/bench"))
     parser.add_argument(
         "--only", default=os.environ.get("CASE", ""), help="cases whose name this finds"

@@ -14,6 +14,8 @@ from iotune.traces.summary import DatasetPattern, FilePattern, SettingOutcome
 from support.installed.user_home import Home
 from support.repository import KERNELS
 
+pytestmark = pytest.mark.mpi
+
 WHOLE, APART = {"collective (contiguous)": 12}, {"independent": 4}
 CAUSE = {"datatype conversion": 4}
 HINTS = ("cb_nodes", "cb_buffer_size", "cb_config_list", "romio_cb_write", "romio_cb_read")

@@ -14,6 +14,8 @@ import pytest
 
 from iotune.launch import start
 
+pytestmark = pytest.mark.mpi
+
 GCC = shutil.which("gcc")
 
 

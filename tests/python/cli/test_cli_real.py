@@ -20,10 +20,13 @@ from support import preloaded
 from support.installed.user_home import Home
 from support.repository import KERNELS
 
-pytestmark = pytest.mark.skipif(
-    preload.find_library(preload.LIBRARY) is None or not (KERNELS / "vpic-io").exists(),
-    reason="libiotune.so is not installed, or the kernels are not built",
-)
+pytestmark = [
+    pytest.mark.mpi,
+    pytest.mark.skipif(
+        preload.find_library(preload.LIBRARY) is None or not (KERNELS / "vpic-io").exists(),
+        reason="libiotune.so is not installed, or the kernels are not built",
+    ),
+]
 
 
 @pytest.fixture

@@ -14,10 +14,13 @@ from support.installed.told_answers import last, row_of, told_as_measured, told_
 from support.installed.user_home import Home
 from support.repository import KERNELS
 
-pytestmark = pytest.mark.skipif(
-    preload.find_library(preload.LIBRARY) is None or not (KERNELS / "ior-io").exists(),
-    reason="libiotune.so is not installed, or the kernels are not built",
-)
+pytestmark = [
+    pytest.mark.mpi,
+    pytest.mark.skipif(
+        preload.find_library(preload.LIBRARY) is None or not (KERNELS / "ior-io").exists(),
+        reason="libiotune.so is not installed, or the kernels are not built",
+    ),
+]
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from iotune.launch.job_script import SCHEDULERS, Job, script_of, submit_words
 from support.installed.columns_program import Home, needs_mpi
 from support.repository import ROOT, TESTBEDS
 
+pytestmark = pytest.mark.mpi
+
 JOB = Job([3, 7, 12], 8, 2, ["python3", "-m", "iotune", "train", "--rounds", "5"])
 SLURM = TESTBEDS / "slurm"
 TUTORIAL = ROOT / "docs" / "tutorial-slurm.md"

@@ -13,6 +13,8 @@ from iotune.replay.mpi import Mpi, hdf5_flags
 from iotune.replay.replayer import find_prover
 from support.installed.import_logs import typed
 
+pytestmark = pytest.mark.mpi
+
 MPICH = Mpi("/usr/bin/mpirun.mpich", None, False, ("hdf5-mpich",))
 OPEN_MPI = Mpi("/usr/bin/mpirun.openmpi", None, True, ("hdf5-openmpi",))
 

@@ -21,6 +21,7 @@ from support.installed.user_home import Home
 from support.repository import KERNELS
 
 pytestmark = [
+    pytest.mark.mpi,
     pytest.mark.soak,
     pytest.mark.skipif(
         preload.find_library(preload.LIBRARY) is None or not (KERNELS / "ior-io").exists(),

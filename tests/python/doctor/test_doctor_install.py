@@ -20,6 +20,8 @@ from support.answers import make_database
 from support.installed.doctors import Patient, says
 from support.repository import ROOT
 
+pytestmark = pytest.mark.mpi
+
 needs_the_library = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None, reason="libiotune.so is not installed"
 )

@@ -16,6 +16,8 @@ from iotune.doctor.page import page
 from support.installed.doctors import Patient
 from support.repository import ROOT
 
+pytestmark = pytest.mark.mpi
+
 SCHEMA = json.loads((ROOT / "python" / "iotune" / "schemas" / "doctor.schema.json").read_text())
 PAGE = ROOT / "docs" / "howto" / "when-nothing-happens.md"
 WIDTH = 80

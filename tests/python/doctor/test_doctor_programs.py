@@ -16,6 +16,8 @@ from iotune.launch import start
 from support import mpis, preloaded
 from support.installed.doctors import Patient, says
 
+pytestmark = pytest.mark.mpi
+
 GCC = shutil.which("gcc")
 NOTHING = "int main(void) { return 0; }"
 MPI = "#include <mpi.h>\nint main(int c, char** v) { MPI_Init(&c, &v); return MPI_Finalize(); }"

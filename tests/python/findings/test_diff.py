@@ -19,6 +19,8 @@ from support.installed.import_logs import imported, typed
 from support.installed.user_home import Home
 from support.repository import KERNELS
 
+pytestmark = pytest.mark.mpi
+
 SCHEMA = schema("diff")
 HEAD = "layer,rank,call,file,offset,length,start,duration\n"
 needs_programs = pytest.mark.skipif(

@@ -19,10 +19,13 @@ from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer
 from support.installed.user_home import Home
 from support.repository import KERNELS
 
-pytestmark = pytest.mark.skipif(
-    preload.find_library(preload.LIBRARY) is None or not (KERNELS / "vpic-io").exists(),
-    reason="libiotune.so is not installed, or the kernels are not built",
-)
+pytestmark = [
+    pytest.mark.mpi,
+    pytest.mark.skipif(
+        preload.find_library(preload.LIBRARY) is None or not (KERNELS / "vpic-io").exists(),
+        reason="libiotune.so is not installed, or the kernels are not built",
+    ),
+]
 # Of the program and of what HDF5 and MPI-IO make of it.
 COUNTED = {
     *("H5Fcreate", "H5Fopen", "H5Dcreate2", "H5Dopen2", "H5Dwrite", "H5Dread", "H5Dclose"),

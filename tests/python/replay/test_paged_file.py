@@ -20,6 +20,8 @@ from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer, pla
 from iotune.replay.replayer import find_replayer, run_plan
 from support.repository import COMPANIONS
 
+pytestmark = pytest.mark.mpi
+
 SERIAL = [
     *sorted(COMPANIONS.glob("hdf5-*/lib/libhdf5-*.so*")),
     *sorted(Path("/usr/lib").glob("*/libhdf5_serial.so.103")),

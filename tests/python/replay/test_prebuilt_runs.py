@@ -15,6 +15,8 @@ from iotune.launch import preload
 from support.installed.compute_nodes import Node, mpi_with_hdf5
 from support.installed.json_schemas import conforming
 
+pytestmark = pytest.mark.mpi
+
 NAMES = ("mpich-4", "openmpi-4")
 PLAN = """iotune-plan 1
 ranks 2

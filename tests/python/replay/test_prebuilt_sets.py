@@ -24,6 +24,8 @@ from iotune.replay.programs import CALLS, PROGRAMS, REPLAY, sources_digest
 from support.installed.compute_nodes import on_path
 from support.installed.json_schemas import conforming
 
+pytestmark = pytest.mark.mpi
+
 SYSTEM = os.environ["PATH"]
 MPICH = Asked(False, "MPICH 4.0.2")
 MPI = Mpi("/nowhere/mpirun", None, False, ())

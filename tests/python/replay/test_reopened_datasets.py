@@ -18,6 +18,8 @@ from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer, fol
 from iotune.replay.replayer import find_replayer
 from support.installed.user_home import Home
 
+pytestmark = pytest.mark.mpi
+
 STEPS = 6
 SERIAL = sorted(Path("/usr/lib").glob("*/libhdf5_serial.so.103"))
 H5PY = """

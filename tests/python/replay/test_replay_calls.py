@@ -22,9 +22,12 @@ from iotune.replay.plan_calls import pause_rule
 from support.installed.replays import base_name, compiled, record, replayed, typed
 from support.repository import program_source
 
-pytestmark = pytest.mark.skipif(
-    preload.find_library(preload.LIBRARY) is None, reason="libiotune.so is not installed"
-)
+pytestmark = [
+    pytest.mark.mpi,
+    pytest.mark.skipif(
+        preload.find_library(preload.LIBRARY) is None, reason="libiotune.so is not installed"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

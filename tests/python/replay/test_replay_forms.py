@@ -24,9 +24,12 @@ PROGRAM = program_source("hdf5_forms.c")
 NEWER = COMPANIONS / "hdf5-2.2-parallel"
 NEWER_MPI = COMPANIONS / "mpich" / "bin" / "mpirun"
 
-pytestmark = pytest.mark.skipif(
-    preload.find_library(preload.LIBRARY) is None, reason="libiotune.so is not installed"
-)
+pytestmark = [
+    pytest.mark.mpi,
+    pytest.mark.skipif(
+        preload.find_library(preload.LIBRARY) is None, reason="libiotune.so is not installed"
+    ),
+]
 
 
 class Site:

@@ -16,6 +16,8 @@ from iotune.replay.mpi import find_mpi
 from iotune.replay.replayer import find_call_replayer
 from support.installed.json_schemas import conforming
 
+pytestmark = pytest.mark.mpi
+
 HEAD = "writer,rank,offset,length,time_ns,physical\n"
 
 

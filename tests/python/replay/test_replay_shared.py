@@ -15,6 +15,8 @@ from iotune.replay.event import View
 from iotune.replay.mpi import find_mpi
 from support.installed.replays import base_name, compiled, record, replayed, typed
 
+pytestmark = pytest.mark.mpi
+
 needs_runs = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or find_mpi().compiler is None,
     reason="NOT VERIFIED: replays of shared pointers: libiotune.so or mpicc is missing",

@@ -26,6 +26,8 @@ from iotune.importing import import_log
 from support.installed.json_schemas import conforming
 from support.repository import TESTS
 
+pytestmark = pytest.mark.mpi
+
 DATA = TESTS / "data"
 Access = tuple[int, str, str, int, int]  # rank, file, operation, offset, length
 

@@ -23,6 +23,8 @@ from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer
 from iotune.replay.plan_build import plan_bytes
 from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 
+pytestmark = pytest.mark.mpi
+
 
 def a_case(name: str, opened: float, run: str = "r", write: bool = True) -> Case:
     """Of a run's file."""

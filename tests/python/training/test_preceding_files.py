@@ -29,6 +29,8 @@ from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary, Setti
 from support.installed.user_home import Home
 from support.repository import KERNELS
 
+pytestmark = pytest.mark.mpi
+
 
 def a_file(name: str, opened: float, closed: float, **more: Any) -> FilePattern:
     """Of the run, with seconds."""

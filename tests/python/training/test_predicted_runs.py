@@ -17,7 +17,7 @@ from iotune.models.survey.stored import PLATFORM_NAMES  # noqa: E402
 from bench.training.made_surfaces import made_surfaces  # noqa: E402
 from iotune import core  # noqa: E402
 
-pytestmark = needs_mpi
+pytestmark = [pytest.mark.mpi, needs_mpi]
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,8 @@ from iotune.replay.plan_build import plan_of_pattern  # noqa: E402
 from iotune.replay.replayer import find_replayer, scratch_directory  # noqa: E402
 from iotune.traces.trace import open_trace  # noqa: E402
 
+pytestmark = pytest.mark.mpi
+
 needs_mpi = pytest.mark.skipif(shutil.which("mpirun.mpich") is None, reason="no MPICH here")
 PATTERN = {
     "descriptor": "<2D,(*,BLOCK),(512,64)>", "op": "write", "element_bytes": 8, "ranks": 2,

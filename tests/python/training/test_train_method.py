@@ -13,7 +13,7 @@ from iotune.models import shortlist  # noqa: E402
 from iotune import core  # noqa: E402
 from iotune.cli import app  # noqa: E402
 
-pytestmark = needs_mpi
+pytestmark = [pytest.mark.mpi, needs_mpi]
 ROWS = 4096
 
 

@@ -17,6 +17,8 @@ from iotune.schemas import schema
 from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from support.installed.columns_program import Home, needs_mpi
 
+pytestmark = pytest.mark.mpi
+
 PLATFORM = {"filesystem": "ext4", "mpi": "ROMIO 4.0.2", "hdf5": "1.10.8", "host_class": "h"}
 
 

@@ -27,6 +27,8 @@ from iotune.replay import mpi as mpis
 from iotune.traces.summary import FilePattern, RunSummary, SettingOutcome
 from support.installed.user_home import Home
 
+pytestmark = pytest.mark.mpi
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:

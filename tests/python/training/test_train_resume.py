@@ -11,6 +11,8 @@ from iotune import Error
 from support.installed.columns_program import Home
 from support.installed.json_schemas import conforming
 
+pytestmark = pytest.mark.mpi
+
 
 def test_the_same_course_is_given_what_was_measured(tmp_path):
     first = RunJournal(tmp_path / "j", "key", resume=False)

@@ -15,7 +15,7 @@ import pytest
 
 from support.installed.columns_program import Home, needs_mpi
 
-pytestmark = needs_mpi
+pytestmark = [pytest.mark.mpi, needs_mpi]
 
 FEW = ("--rounds", "3", "--candidates", "cb_buffer_size=4194304")
 
