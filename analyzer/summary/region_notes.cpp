@@ -16,7 +16,9 @@ constexpr std::size_t kDeepest = 64;
 
 RegionPattern pattern_of(const RegionPath& path, const RegionRecord& record,
                          std::uint64_t run_start) {
-  const auto after_start = [&](std::uint64_t ns) { return seconds_of(ns - std::min(run_start, ns)); };
+  const auto after_start = [&](std::uint64_t ns) {
+    return seconds_of(ns - std::min(run_start, ns));
+  };
   RegionPattern pattern{};
   pattern.path = path;
   pattern.entered = record.entered;
