@@ -11,6 +11,7 @@
 
 #include "fuse/logged_root.h"
 #include "fuse/mounted_root.h"
+#include "fuse/root_names.h"
 
 namespace iotune::fuse {
 namespace {
@@ -90,7 +91,7 @@ int do_open(const char* path, fuse_file_info* info) {
   std::optional<Change> truncated;
   if ((info->flags & O_TRUNC) != 0) truncated.emplace(read_ahead_cache(), real.c_str());
   // The kernel places what is appended.
-  return opened(request, ::open(real.c_str(), info->flags & ~O_APPEND), path, info);
+  return opened(request, open_real(real, info->flags & ~O_APPEND), path, info);
 }
 
 int do_create(const char* path, mode_t mode, fuse_file_info* info) {
@@ -107,15 +108,11 @@ int do_create(const char* path, mode_t mode, fuse_file_info* info) {
       return made;
     }
   }
-  std::optional<Change> truncated;
-  if ((info->flags & O_TRUNC) != 0) truncated.emplace(read_ahead_cache(), real.c_str());
-  const int fd = ::open(real.c_str(), info->flags & ~O_APPEND, mode);
-  if (fd >= 0 && geteuid() == 0) {
-    const fuse_context* const context = fuse_get_context();
-    if (fchown(fd, context->uid, context->gid) != 0) {
-      // A root that keeps no owners: the file is there all the same.
-    }
-  }
+  // Only what this call makes is given away. The kernel knew of no such name: what has it now came
+  // from beside the mount, and is opened as what it is, with the rights of whoever asks.
+  const int fd = open_real(real, (info->flags & ~O_APPEND) | O_CREAT | O_EXCL, mode);
+  if (fd < 0 && errno == EEXIST && (info->flags & O_EXCL) == 0) errno = ESTALE;
+  if (fd >= 0) give_away(fd);
   return opened(request, fd, path, info);
 }
 
@@ -258,11 +255,11 @@ int do_truncate(const char* path, off_t size, fuse_file_info* info) {
     const int wrong = open_logged(real, logged);
     return answered(request, wrong != 0 ? wrong : logged->truncate(size));
   }
-  const Change before(read_ahead_cache(), real.c_str());
-  const int result = answer(request, ::truncate(real.c_str(), size));
-  // The name may have become another file's meanwhile.
-  const Change after(read_ahead_cache(), real.c_str());
-  return result;
+  const HeldFile file(real);
+  if (!file.is_there()) return answer(request, -1);
+  const std::string held = file.path();
+  const Change change(read_ahead_cache(), held.c_str());
+  return answer(request, ::truncate(held.c_str(), size));
 }
 
 int do_utimens(const char* path, const timespec times[2], fuse_file_info* info) {
@@ -271,7 +268,10 @@ int do_utimens(const char* path, const timespec times[2], fuse_file_info* info) 
   if (info == nullptr) {
     const std::string real = mounted_root().real_path(path);
     if (!is_logged(real)) {
-      return answer(request, utimensat(AT_FDCWD, real.c_str(), times, AT_SYMLINK_NOFOLLOW));
+      const NameInFolder name(real);
+      return answer(request, !name.is_there() ? -1
+                                              : utimensat(name.folder(), name.name(), times,
+                                                          AT_SYMLINK_NOFOLLOW));
     }
     if (const int wrong = open_logged(real, logged); wrong != 0) return answered(request, wrong);
   }

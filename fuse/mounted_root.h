@@ -54,6 +54,9 @@ int answer(const Request& request, int result);
 // The same, of a call that says -errno itself.
 int answered(const Request& request, int result);
 
+// What is made belongs to the one who asks, not to the one who mounted. `fd` is the new file.
+void give_away(int fd);
+
 void add_name_operations(fuse_operations& operations);
 void add_file_operations(fuse_operations& operations);
 

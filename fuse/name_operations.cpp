@@ -13,6 +13,7 @@
 
 #include "fuse/logged_root.h"
 #include "fuse/mounted_root.h"
+#include "fuse/root_names.h"
 
 namespace iotune::fuse {
 namespace {
@@ -21,15 +22,16 @@ std::string real(const char* path) {
   return mounted_root().real_path(path);
 }
 
-// What is made belongs to the one who asks, not to the one who mounted.
-int made(const Request& request, int result, const std::string& path) {
-  if (result == 0 && geteuid() == 0) {
-    const fuse_context* const context = fuse_get_context();
-    if (lchown(path.c_str(), context->uid, context->gid) != 0) {
-      // A root that keeps no owners: the file is there all the same.
-    }
+// As give_away(), of what is no file. Only what was made: something else may have got the name by
+// now, which its type tells. Who may put there something of the same type has it anyway.
+int made(const Request& request, int result, const NameInFolder& name, mode_t type) {
+  if (result != 0) return answer(request, result);
+  const HeldFile file(name.folder(), name.name());
+  struct stat found {};
+  if (file.is_there() && fstat(file.fd(), &found) == 0 && (found.st_mode & S_IFMT) == type) {
+    give_away(file.fd());
   }
-  return answer(request, result);
+  return answer(request, 0);
 }
 
 int do_readlink(const char* path, char* to, std::size_t size) {
@@ -45,31 +47,46 @@ int do_mknod(const char* path, mode_t mode, dev_t device) {
   if (mounted_root().options.logstore && S_ISREG(mode)) {
     return answered(request, make_logged(place, mode));
   }
-  return made(request, ::mknod(place.c_str(), mode, device), place);
+  const NameInFolder name(place);
+  if (!name.is_there()) return answer(request, -1);
+  if (!S_ISREG(mode)) {
+    return made(request, ::mknodat(name.folder(), name.name(), mode, device), name, mode & S_IFMT);
+  }
+  const int fd = ::openat(name.folder(), name.name(),
+                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 07777);
+  if (fd < 0) return answer(request, -1);
+  give_away(fd);
+  ::close(fd);
+  return answer(request, 0);
 }
 
 int do_mkdir(const char* path, mode_t mode) {
   const Request request;
-  const std::string place = real(path);
-  return made(request, ::mkdir(place.c_str(), mode), place);
+  const NameInFolder name(real(path));
+  if (!name.is_there()) return answer(request, -1);
+  return made(request, ::mkdirat(name.folder(), name.name(), mode), name, S_IFDIR);
 }
 
 int do_symlink(const char* target, const char* path) {
   const Request request;
-  const std::string place = real(path);
-  return made(request, ::symlink(target, place.c_str()), place);
+  const NameInFolder name(real(path));
+  if (!name.is_there()) return answer(request, -1);
+  return made(request, ::symlinkat(target, name.folder(), name.name()), name, S_IFLNK);
 }
 
 int do_unlink(const char* path) {
   const Request request;
   const std::string place = real(path);
   if (is_logged(place)) return answered(request, logstore::remove_container(place));
-  return answer(request, ::unlink(place.c_str()));
+  const NameInFolder name(place);
+  return answer(request, name.is_there() ? ::unlinkat(name.folder(), name.name(), 0) : -1);
 }
 
 int do_rmdir(const char* path) {
   const Request request;
-  return answer(request, ::rmdir(real(path).c_str()));
+  const NameInFolder name(real(path));
+  return answer(request,
+                name.is_there() ? ::unlinkat(name.folder(), name.name(), AT_REMOVEDIR) : -1);
 }
 
 int do_rename(const char* from, const char* to, unsigned flags) {
@@ -79,14 +96,22 @@ int do_rename(const char* from, const char* to, unsigned flags) {
   if (is_logged(old) || is_logged(fresh)) {
     return answered(request, logstore::rename_container(old, fresh, flags));
   }
-  return answer(request, renameat2(AT_FDCWD, old.c_str(), AT_FDCWD, fresh.c_str(), flags));
+  const NameInFolder source(old);
+  const NameInFolder target(fresh);
+  if (!source.is_there() || !target.is_there()) return answer(request, -1);
+  return answer(request,
+                renameat2(source.folder(), source.name(), target.folder(), target.name(), flags));
 }
 
 int do_link(const char* from, const char* to) {
   const Request request;
   // A directory has one name.
   if (is_logged(real(from))) return answered(request, -EPERM);
-  return answer(request, ::link(real(from).c_str(), real(to).c_str()));
+  const NameInFolder source(real(from));
+  const NameInFolder target(real(to));
+  if (!source.is_there() || !target.is_there()) return answer(request, -1);
+  return answer(request,
+                ::linkat(source.folder(), source.name(), target.folder(), target.name(), 0));
 }
 
 int do_chmod(const char* path, mode_t mode, fuse_file_info* /*info*/) {
@@ -97,7 +122,8 @@ int do_chmod(const char* path, mode_t mode, fuse_file_info* /*info*/) {
     const int wrong = open_logged(place, file);
     return answered(request, wrong != 0 ? wrong : file->set_mode(mode));
   }
-  return answer(request, ::chmod(place.c_str(), mode));
+  const HeldFile held(place);
+  return answer(request, held.is_there() ? ::chmod(held.path().c_str(), mode) : -1);
 }
 
 int do_chown(const char* path, uid_t owner, gid_t group, fuse_file_info* /*info*/) {
@@ -108,7 +134,9 @@ int do_chown(const char* path, uid_t owner, gid_t group, fuse_file_info* /*info*
     const int wrong = open_logged(place, file);
     return answered(request, wrong != 0 ? wrong : file->set_owner(owner, group));
   }
-  return answer(request, ::lchown(place.c_str(), owner, group));
+  const HeldFile held(place);
+  return answer(request,
+                held.is_there() ? ::fchownat(held.fd(), "", owner, group, AT_EMPTY_PATH) : -1);
 }
 
 int do_statfs(const char* path, struct statvfs* to) {
@@ -118,7 +146,8 @@ int do_statfs(const char* path, struct statvfs* to) {
 
 int do_opendir(const char* path, fuse_file_info* info) {
   const Request request;
-  DIR* const directory = ::opendir(real(path).c_str());
+  const int fd = open_real(real(path), O_RDONLY | O_DIRECTORY);
+  DIR* const directory = fd < 0 ? nullptr : ::fdopendir(fd);
   info->fh = reinterpret_cast<std::uint64_t>(directory);
   return answer(request, directory == nullptr ? -1 : 0);
 }

@@ -1,5 +1,6 @@
 // Fills the recorder's tables of hooks: the one place where recorder and tuner are put together.
 #include "core/link/at_start.h"
+#include "core/link/real_function.h"
 #include "core/process/configuration.h"
 #include "logstore/loader/logstore_library.h"
 #include "prefetch/loader/prefetch_library.h"
@@ -34,6 +35,8 @@ void before_finalize(Provider& provider) noexcept {
 void after_init(Provider& provider) noexcept {
   const MpiApi* const mpi = mpi_api(provider);
   if (mpi == nullptr || !mpi->constants.known) return;
+  // Rank 0 asks for all. The first ranks of other communicators load it when they ask.
+  if (!is_quiet_rank()) load_database();
   make_keyval(*mpi);
   learn_program_answers(*mpi);
 }
@@ -104,10 +107,18 @@ IOTUNE_START_CODE void fill_tables() noexcept {
   };
 }
 
+// A program with HDF5 that is no rank, or rank 0: it asks at its first file. One that loads its
+// HDF5 later does not show.
+IOTUNE_START_CODE bool asks_as_it_is() noexcept {
+  return configuration().mode == Mode::kTune && !configuration().is_launcher && !is_quiet_rank() &&
+         next_definition("H5open") != nullptr;
+}
+
 // After recorder's constructor, which reads the configuration. Logged files are files in every
 // mode.
 IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   fill_tables();
+  if (asks_as_it_is()) load_database();
   logstore::install_log_store();
 }
 

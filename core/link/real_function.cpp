@@ -1,11 +1,9 @@
 #include "core/link/real_function.h"
 
-#include <dlfcn.h>
 #include <link.h>
 
 #include <cstring>
 
-#include "core/link/loader_calls.h"
 #include "core/os/private_memory.h"
 #include "core/process/process_events.h"
 #include "core/process/thread_state.h"
@@ -411,10 +409,8 @@ constinit std::atomic<unsigned> g_times_between{0};
 }  // namespace
 
 void* next_definition(const char* name) noexcept {
-  const OwnCode own;
-  void* const found = next_at_start(SymbolName(name));
-  // None of libc's, or one that only the loader may resolve.
-  return found != nullptr ? found : loader_symbol(RTLD_NEXT, name);
+  // None: the loader, too, would look among what was loaded with the program alone.
+  return next_at_start(SymbolName(name));
 }
 
 void* NextSymbol::look_up(const char* name) noexcept {
@@ -455,8 +451,17 @@ const char* own_library_path() noexcept {
 }
 
 void* default_symbol(const char* name) noexcept {
-  const OwnCode own;
-  return loader_symbol(RTLD_DEFAULT, name);
+  const SymbolName wanted(name);
+  void* found = nullptr;
+  with_objects_still([&](const LoadCounts&) {
+    for (const LoadedObject* at = nullptr; (at = object_behind(at)) != nullptr;) {
+      bool indirect = false;
+      found = symbol_in(*at, wanted, indirect);
+      if (found != nullptr && !indirect) return;
+      found = nullptr;
+    }
+  });
+  return found;
 }
 
 void* program_symbol(const char* name) noexcept {

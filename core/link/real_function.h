@@ -207,7 +207,8 @@ void* next_definition(const char* name) noexcept;
 // Where libiotune.so was loaded from, as the loader knows it.
 const char* own_library_path() noexcept;
 
-// A symbol of the global scope.
+// The first definition of whatever is loaded, the program's own before all others; libiotune.so's
+// are left out. Takes no lock of the loader's that a constructor may be run under.
 void* default_symbol(const char* name) noexcept;
 
 // The program's own definition of a variable that its MPI or HDF5 has too (copy relocation).

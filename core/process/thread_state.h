@@ -15,7 +15,13 @@ struct Ring;
 }
 class JumpSafeGuard;
 
-constexpr std::size_t kMaxGuards = 4;
+constexpr std::size_t kMaxGuards = 4, kMaxHeld = 8;
+
+struct HeldOverCall {  // jump_safe_guard.h
+  std::uintptr_t frame;
+  void (*give_back)(std::uintptr_t what) noexcept;
+  std::uintptr_t what;
+};
 
 struct ThreadState {
   // A bit for each Layer: a wrapper of that layer is on this thread's stack. kUnrecordedBit: the
@@ -27,16 +33,14 @@ struct ThreadState {
   // meanwhile is not (goes_straight_through()).
   std::uint8_t callback_depth;
   std::uint8_t guard_count;  // of JumpSafeGuards on this thread's stack, outermost first
-  std::uint8_t reported_count, reported_as[kMaxGuards];
+  std::uint8_t held_count;
   std::uint8_t runs_ahead;  // > 0: a slice of the program that is run ahead (include/iotune.h)
   // Which HDF5 calls on a file that is sampled out (file_sample.h) are not recorded. kUntouched:
   // none are, and the tuner leaves the file's datasets alone.
   enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll, kUntouched } unrecorded;
   std::int64_t unrecorded_file;  // that file, while it is open
   recorder::Ring* ring;
-  // Transfers that prefetching counts as under way (reported_transfer.h), also those of signal
-  // handlers: the addresses of their Transfer structs, which are only compared.
-  std::uintptr_t reported[kMaxGuards];
+  HeldOverCall held[kMaxHeld];  // outermost first, those of signal handlers among them
   JumpSafeGuard* guards[kMaxGuards];
 };
 static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
@@ -79,16 +83,23 @@ class OwnCode {
   OwnCode& operator=(const OwnCode&) = delete;
 };
 
+// A wrapper's frame that an exception passes, or the end of a cancelled thread, ends without its
+// destructors: it is code without a C++ runtime. The unwinder tells a frame's own personality
+// routine of it, as the C++ ABI has it for all languages. Inside of a function this makes it
+// iotune's (left_frames.cpp), which asks nothing. (0x1b: its place is relative, in four bytes.)
+#define IOTUNE_NOTICES_UNWINDING() asm volatile(".cfi_personality 0x1b, iotune_frame_is_left")
+
 // One wrapped call: whether it is recorded, its time stamps, errno. A call inside a call of the
 // same layer is made by the library itself and is not recorded: a transfer counts once in each
 // layer.
 class CallScope {
  public:
   // `passed`: more bits of ThreadState::layers with which the call goes straight through.
-  explicit CallScope(Layer layer, std::uint8_t passed = 0) noexcept
+  [[gnu::always_inline]] explicit CallScope(Layer layer, std::uint8_t passed = 0) noexcept
       : bit_(bit_of(layer)),
         outer_(t_thread.layers),
         active_(g_recording && t_thread.ours == 0 && (outer_ & (bit_ | passed)) == 0) {
+    IOTUNE_NOTICES_UNWINDING();
     if (active_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
   }
   ~CallScope() {

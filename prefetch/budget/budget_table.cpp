@@ -46,6 +46,14 @@ bool is_alive(std::uint64_t owner) noexcept {
   return now.start == static_cast<std::uint32_t>(owner) && now.letter != 'Z' && now.letter != 'X';
 }
 
+// For another storage: a device's number is mounted once, and never seen again.
+bool has_no_room(const void* memory) noexcept {
+  for (const SharedStorage& storage : static_cast<const BudgetTable*>(memory)->storages) {
+    if (storage.device.load(std::memory_order_relaxed) == 0) return false;
+  }
+  return true;
+}
+
 bool take(ProcessUse& entry, std::uint64_t before, std::uint64_t owner) noexcept {
   if (!entry.owner.compare_exchange_strong(before, owner, std::memory_order_seq_cst)) return false;
   for (StorageUse& use : entry.storages) {
@@ -65,7 +73,8 @@ BudgetTable* map_budget_table(const char* private_folder) noexcept {
   path << private_folder << "/prefetch-budget-" << kLayout << '-' << space;
   if (path.cut()) return nullptr;
   return static_cast<BudgetTable*>(
-      map_shared_table(path.c_str(), sizeof(BudgetTable), TableStorage::kLocal).memory);
+      map_shared_table(path.c_str(), sizeof(BudgetTable), TableStorage::kLocal, has_no_room)
+          .memory);
 }
 
 ProcessUse* take_budget_entry(BudgetTable& table) noexcept {

@@ -16,8 +16,11 @@ struct SharedTable {
 
 enum class TableStorage : std::uint8_t { kLocal, kMemoryAlone };
 
-// All zero where it is new. The path's folder is private; the file has to be, too.
-SharedTable map_shared_table(const char* path, std::size_t bytes, TableStorage storage) noexcept;
+// All zero where it is new, and where no other process has it mapped and `is_spent` says that it
+// should begin anew: what the dead have left there, in whatever space of process ids, nobody takes
+// back any more. The path's folder is private; the file has to be, too.
+SharedTable map_shared_table(const char* path, std::size_t bytes, TableStorage storage,
+                             bool (*is_spent)(const void* memory) noexcept) noexcept;
 
 // The kernel's number of a device, from its two parts.
 constexpr std::uint64_t device_number(std::uint32_t major, std::uint32_t minor) noexcept {

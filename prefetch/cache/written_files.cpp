@@ -28,7 +28,7 @@ constexpr unsigned kWriterBits = 24;
 constexpr std::uint64_t kOneChange = std::uint64_t{1} << kWriterBits;
 
 // A process's share of the words, so that it can be taken back when the process is dead: number of
-// the word and how many, 0: free. What has no room is not taken back.
+// the word and how many, 0: free. What has no room stays until nobody has the table any more.
 using Entry = std::uint32_t;
 constexpr unsigned kCountBits = 20;
 constexpr Entry entry_of(unsigned word, unsigned count) noexcept {
@@ -58,8 +58,8 @@ constinit ShortText<512> g_path;
 constinit std::atomic<Process*> g_own{nullptr};  // nullptr: there was no room
 constinit std::uint64_t g_space = 0;             // of process ids
 constinit long g_pid = 0;
-// Of each descriptor that may write the number of its word, and one. What has a higher number is
-// never taken back.
+// Of each descriptor that may write the number of its word, and one. What has a higher number
+// counts until the process ends.
 constinit std::atomic<std::uint16_t> g_writing[kMaxDescriptors] = {};
 constinit std::atomic<int> g_highest{-1};
 // Words of what was mapped; a child of fork has the mappings too.
@@ -230,10 +230,11 @@ const char* set_up_written_files(const PrefetchHost& host) noexcept {
   const char* const directory = host.buffer_root();
   if (directory == nullptr) return "there is no private directory for its table";
   // The number is that of the table's form.
-  g_path << directory << "/written-files-1";
+  g_path << directory << "/written-files-2";
   if (g_path.cut()) return "the path of its table is too long";
   const SharedTable mapped =
-      map_shared_table(g_path.c_str(), sizeof(Table), TableStorage::kMemoryAlone);
+      map_shared_table(g_path.c_str(), sizeof(Table), TableStorage::kMemoryAlone,
+                       [](const void*) noexcept { return true; });
   if (mapped.memory == nullptr) return mapped.fault;
   g_table_device = mapped.device;
   g_table_inode = mapped.inode;

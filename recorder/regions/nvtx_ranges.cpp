@@ -4,11 +4,14 @@
 // public headers (nvtx3/nvtxDetail/nvtxTypes.h); what of it is not recorded here stays a function
 // that does nothing: marks, and ranges that begin and end anywhere (nvtxRangeStart), which do not
 // nest.
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "core/link/loader_calls.h"
 #include "core/os/private_memory.h"
 #include "core/process/thread_state.h"
 #include "recorder/regions/regions.h"
@@ -179,7 +182,7 @@ extern "C" IOTUNE_EXPORT int InitializeInjectionNvtx2(
     const void* (*export_table)(std::uint32_t)) noexcept {
   const auto own = reinterpret_cast<const void*>(&iotune_region_enter);
   if (iotune::g_recording == iotune::kNothing ||
-      iotune::default_symbol("iotune_region_enter") != own) {
+      iotune::loader_symbol(RTLD_DEFAULT, "iotune_region_enter") != own) {
     return 1;
   }
   const auto* const callbacks = static_cast<const Callbacks*>(export_table(kCallbacks));

@@ -70,6 +70,7 @@ inline int not_in_slice() noexcept {
 class PassedCall {
  public:
   [[gnu::always_inline]] PassedCall() noexcept : outer_(t_thread.layers) {
+    IOTUNE_NOTICES_UNWINDING();
     t_thread.layers = outer_ | kPassedBits;
   }
   [[gnu::always_inline]] ~PassedCall() { t_thread.layers = outer_; }

@@ -88,39 +88,50 @@ void find(void* handle, Function& function, const char* name) noexcept {
   function = reinterpret_cast<Function>(loader_symbol(handle, name));
 }
 
-// Loads it by its absolute path, beside this library; RTLD_LOCAL, so that the program never binds
-// to its SQLite. Done before the turn, because another thread may hold the loader. Threads that
-// load it at once get the same library.
-void load_library() noexcept {
-  if (g_library.load(std::memory_order_acquire) != nullptr) return;
-  const Library* none = nullptr;
-  ShortText<4096> path;
+// Its absolute path, beside this library; false where that was found without one.
+bool find_place(ShortText<4096>& path) noexcept {
   const char* const own = own_library_path();
   const char* const slash = std::strrchr(own, '/');
-  if (slash == nullptr) {
-    say_nothing_is_tuned("libiotune.so was preloaded without a path, libiotune-db.so is not found");
-    g_library.compare_exchange_strong(none, &kNone);
-    return;
-  }
+  if (slash == nullptr) return false;
   path.add(own, static_cast<std::size_t>(slash - own));
   path << "/libiotune-db.so";
-  void* const handle = loader_open(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    ShortText<4608> text;
-    text << path.c_str() << " cannot be loaded";
-    say_nothing_is_tuned(text.c_str());
-    g_library.compare_exchange_strong(none, &kNone);
-    return;
-  }
+  return true;
+}
+
+// RTLD_LOCAL, so that the program never binds to its SQLite. Threads that load it at once get the
+// same library.
+bool open_library(const char* path) noexcept {
+  void* const handle = loader_open(path, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return false;
   auto* const found = static_cast<Library*>(private_memory(sizeof(Library)));
-  if (found == nullptr) return;
+  if (found == nullptr) return true;
   find(handle, found->decide, "iotune_decide");
   find(handle, found->program_answers, "iotune_program_answers");
   find(handle, found->learn, "iotune_learn");
   find(handle, found->series_closed, "iotune_series_closed");
+  const Library* none = nullptr;
   if (!g_library.compare_exchange_strong(none, found, std::memory_order_acq_rel)) {
     unmap(found, sizeof *found);
   }
+  return true;
+}
+
+// Before the turn, because another thread may hold the loader. For a question the loader is asked
+// only where nobody could know that one would come.
+void load_library() noexcept {
+  if (g_library.load(std::memory_order_acquire) != nullptr) return;
+  ShortText<4096> path;
+  if (!find_place(path)) {
+    say_nothing_is_tuned("libiotune.so was preloaded without a path, libiotune-db.so is not found");
+  } else if (open_library(path.c_str())) {
+    return;
+  } else {
+    ShortText<4608> text;
+    text << path.c_str() << " cannot be loaded";
+    say_nothing_is_tuned(text.c_str());
+  }
+  const Library* none = nullptr;
+  g_library.compare_exchange_strong(none, &kNone);
 }
 
 // Read once: the variables lie all over memory, and an open between two transfers finds the caches
@@ -139,6 +150,16 @@ bool database_is_off() noexcept {
 }
 
 }  // namespace
+
+// What cannot be loaded the first question says, if there is one.
+void load_database() noexcept {
+  if (is_narrowed() || database_is_off() || database_is_loaded()) return;
+  const int kept = errno;
+  const OwnCode own;
+  ShortText<4096> path;
+  if (find_place(path)) open_library(path.c_str());
+  errno = kept;
+}
 
 void database_path(ShortText<4096>& path) noexcept {
   const char* const given = std::getenv("IOTUNE_DB");

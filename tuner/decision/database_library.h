@@ -9,6 +9,10 @@
 
 namespace iotune::tuner {
 
+// Where questions are to be expected, while the program is not in the midst of an open: a thread
+// that holds the loader may wait for that one, in a library's constructor. Keeps errno.
+void load_database() noexcept;
+
 struct FileQuestion {
   const char* file;   // absolute path
   const char* layer;  // "hdf5", "hdf5-self", "mpiio" (decision.h)
@@ -33,7 +37,7 @@ std::size_t ask_for_program(int ranks, int nodes, void* answers, std::size_t cap
 // The path of the user's database, as patterndb/store/places.h defines it.
 void database_path(ShortText<4096>& path) noexcept;
 
-// True once a question was asked in this process, which loaded the library.
+// True where the library was loaded in this process.
 bool database_is_loaded() noexcept;
 
 // As iotune_run_end (patterndb/decide/decision.h).

@@ -1,15 +1,13 @@
 #include "tuner/decision/program_settings.h"
 
-#include <fcntl.h>
-
 #include <cstdlib>
 #include <cstring>
 
 #include "core/os/mapped_file.h"
-#include "core/os/raw_syscall.h"
 #include "core/process/jump_safe_guard.h"
 #include "core/process/process_events.h"
 #include "recorder/hooks/open_hooks.h"
+#include "tuner/mpiio/user_hints.h"
 
 namespace iotune::tuner {
 namespace {
@@ -91,48 +89,8 @@ void mark(const Provider& provider, std::int64_t id, ProgramSet bit) noexcept {
   if (entry != nullptr) entry->settings.set_by_program |= bit;
 }
 
-constexpr std::size_t kHintsBytes = 8192;
-constinit char g_hints[kHintsBytes] = {};  // "\nname\nname\n"
-constinit std::size_t g_hints_used = 0;
+constinit UserHints g_hints;
 constinit bool g_hints_read = false;
-
-void add_hint(const char* name, std::size_t bytes) noexcept {
-  if (bytes == 0 || g_hints_used + bytes + 2 > kHintsBytes) return;
-  if (g_hints_used == 0) g_hints[g_hints_used++] = '\n';
-  std::memcpy(g_hints + g_hints_used, name, bytes);
-  g_hints_used += bytes;
-  g_hints[g_hints_used++] = '\n';
-}
-
-// A ROMIO hints file: "name value" a line, # starts a comment. False where it cannot be opened.
-bool read_hints_file(const char* path) noexcept {
-  char text[kHintsBytes];
-  const int fd = path == nullptr ? -1 : raw::open(path, O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return false;
-  const long bytes = raw::read(fd, text, sizeof text - 1);
-  raw::close(fd);
-  if (bytes <= 0) return true;
-  text[bytes] = '\0';
-  for (const char* line = text; line != nullptr && *line != '\0';) {
-    line += std::strspn(line, " \t");
-    if (*line != '#') add_hint(line, std::strcspn(line, " \t\n#"));
-    line = std::strchr(line, '\n');
-    if (line != nullptr) ++line;
-  }
-  return true;
-}
-
-// MPICH_MPIIO_HINTS: "glob:name=value:name=value,glob:…". Names count for every file: a hint
-// that the user has an opinion on is the user's.
-void read_hints_variable(const char* text) noexcept {
-  while (*text != '\0') {
-    const std::size_t bytes = std::strcspn(text, ":,");
-    const auto* const equal = static_cast<const char*>(std::memchr(text, '=', bytes));
-    if (equal != nullptr) add_hint(text, static_cast<std::size_t>(equal - text));
-    text += bytes;
-    if (*text != '\0') ++text;
-  }
-}
 
 }  // namespace
 
@@ -243,28 +201,20 @@ namespace {
 void read_hints() noexcept {
   const JumpSafeGuard guard(g_lock);
   if (g_hints_read) return;
-  g_hints_used = 0;
+  g_hints.clear();
   // As ROMIO does: where its variable names no file that can be opened, the site's own holds.
-  if (!read_hints_file(std::getenv("ROMIO_HINTS"))) read_hints_file("/etc/romio-hints");
-  if (const char* const text = std::getenv("MPICH_MPIIO_HINTS")) read_hints_variable(text);
+  if (!g_hints.add_file(std::getenv("ROMIO_HINTS"))) g_hints.add_file("/etc/romio-hints");
+  if (const char* const text = std::getenv("MPICH_MPIIO_HINTS")) g_hints.add_variable(text);
   // MCA parameters of Open MPI's OMPIO, over which a hint would win.
-  if (std::getenv("OMPI_MCA_io_ompio_num_aggregators")) add_hint("cb_nodes", 8);
-  if (std::getenv("OMPI_MCA_io_ompio_bytes_per_agg")) add_hint("cb_buffer_size", 14);
-  g_hints[g_hints_used < kHintsBytes ? g_hints_used : kHintsBytes - 1] = '\0';
+  if (std::getenv("OMPI_MCA_io_ompio_num_aggregators")) g_hints.add("cb_nodes", 8);
+  if (std::getenv("OMPI_MCA_io_ompio_bytes_per_agg")) g_hints.add("cb_buffer_size", 14);
   __atomic_store_n(&g_hints_read, true, __ATOMIC_RELEASE);
 }
 }  // namespace
 
 bool user_hints_name(const char* hint) noexcept {
   if (!__atomic_load_n(&g_hints_read, __ATOMIC_ACQUIRE)) read_hints();
-  char wanted[64];
-  const std::size_t bytes = std::strlen(hint);
-  if (bytes + 3 > sizeof wanted || g_hints_used == 0) return false;
-  wanted[0] = '\n';
-  std::memcpy(wanted + 1, hint, bytes);
-  wanted[bytes + 1] = '\n';
-  wanted[bytes + 2] = '\0';
-  return std::strstr(g_hints, wanted) != nullptr;
+  return g_hints.has(hint);
 }
 
 }  // namespace iotune::tuner

@@ -1,6 +1,5 @@
 #include "tuner/mpiio/openmpi_said.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,7 +8,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "core/link/loader_calls.h"
+#include "core/link/real_function.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 
@@ -59,8 +58,7 @@ bool is_in_file(const char* path) noexcept {
 // Where the site's files are: Open MPI's own table of its directories, moved with OPAL_PREFIX.
 const char* site_directory() noexcept {
   constexpr int kSysconfdir = 7;
-  char* const* const directories =
-      static_cast<char* const*>(loader_symbol(RTLD_DEFAULT, "opal_install_dirs"));
+  char* const* const directories = static_cast<char* const*>(default_symbol("opal_install_dirs"));
   const char* const found = directories == nullptr ? nullptr : directories[kSysconfdir];
   return found == nullptr || *found != '/' ? nullptr : found;
 }

@@ -82,6 +82,11 @@ std::int64_t AppendWatch::place(ssize_t moved, std::int64_t offset) const noexce
   return kUnknownPlace;
 }
 
+void PositionWatch::end_turn(std::uintptr_t turns) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): kept as a word (jump_safe_guard.h)
+  reinterpret_cast<std::atomic<std::uint64_t>*>(turns)->fetch_sub(1, std::memory_order_acq_rel);
+}
+
 void PositionWatch::look_before() noexcept {
   looked_ = true;
   if (is_narrowed()) return;

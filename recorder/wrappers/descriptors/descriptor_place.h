@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/process/jump_safe_guard.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 
 namespace iotune::recorder {
@@ -81,13 +82,16 @@ class PositionWatch {
   PositionWatch(int fd, std::uint32_t file, Way way) noexcept
       : turns_(&g_turns[file % kTurns]), fd_(fd), way_(way) {
     const std::uint64_t before = turns_->fetch_add(kEntry + 1, std::memory_order_acq_rel);
+    hold_over_call(this, end_turn, reinterpret_cast<std::uintptr_t>(turns_));
     entries_ = before / kEntry + 1;
     alone_ = before % kEntry == 0;
     const std::uint32_t traits = traits_of_descriptor(fd);
     appends_ = way == Way::kToTheEnd || (way == Way::kWrites && (traits & kAppends) != 0);
     if (__builtin_expect(!alone_ || may_be_shared(traits), 0)) look_before();
   }
-  ~PositionWatch() { turns_->fetch_sub(1, std::memory_order_acq_rel); }
+  ~PositionWatch() {
+    if (take_back(this)) turns_->fetch_sub(1, std::memory_order_acq_rel);
+  }
   PositionWatch(const PositionWatch&) = delete;
   PositionWatch& operator=(const PositionWatch&) = delete;
 
@@ -105,6 +109,7 @@ class PositionWatch {
   static constexpr std::uint32_t kTurns = 1024;
   static std::atomic<std::uint64_t> g_turns[kTurns];
 
+  static void end_turn(std::uintptr_t turns) noexcept;  // out of the way of every transfer
   void look_before() noexcept;
 
   std::atomic<std::uint64_t>* turns_;

@@ -8,7 +8,6 @@
 #include "core/process/jump_safe_guard.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
-#include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 using namespace iotune;
@@ -32,7 +31,7 @@ std::uintptr_t stack_after(const void* environment) noexcept {
 // The frames between here and the jump's target will be gone, without their destructors.
 void leave_calls(const void* environment) noexcept {
   const bool in_call = (t_thread.layers | t_thread.ours | t_thread.callback_depth) != 0;
-  if ((!in_call && t_thread.reported_count == 0) || in_vfork_child()) return;
+  if ((!in_call && t_thread.held_count == 0) || in_vfork_child()) return;
   const std::uintptr_t stack = stack_after(environment);
   while (t_thread.guard_count > 0) {
     if (t_thread.guard_count <= kMaxGuards) {
@@ -44,7 +43,7 @@ void leave_calls(const void* environment) noexcept {
     --t_thread.guard_count;
   }
   if (t_thread.ours != 0) g_transfer_hooks.jumped();
-  leave_transfers(stack);
+  leave_held(stack);
   t_thread.layers = t_thread.ours = t_thread.callback_depth = 0;
 }
 

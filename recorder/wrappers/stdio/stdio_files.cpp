@@ -202,14 +202,17 @@ int closed(FILE* stream, int (*real)(FILE*)) noexcept {
   }
   const StreamGap gap(stream, fd, file);
   const std::int64_t at = gap.position();
-  gap.closing();
-  // Before the call: right after it another thread may get the same number.
+  // Before the call: right after it another thread may get the same number, or the same stream.
   leave_descriptor(fd);
   CallScope scope(Layer::kStdio);
   constexpr std::int64_t kFew = 4096;
-  if ((nothing_recorded() && gap.bytes_before(at) < kFew) || !scope.active()) return real(stream);
+  if ((nothing_recorded() && gap.bytes_before(at) < kFew) || !scope.active()) {
+    gap.closing();
+    return real(stream);
+  }
   scope.start();
   gap.ended(scope, at, at);
+  gap.closing();
   const int result = real(stream);
   scope.stop();
   RecordWriter record(scope, CallNumber::kfclose, Times::kControl);

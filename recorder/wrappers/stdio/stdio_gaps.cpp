@@ -8,6 +8,7 @@
 
 #include "core/link/at_start.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/jump_safe_guard.h"
 #include "core/process/narrowing.h"
 #include "core/process/one_thread.h"
 #include "core/process/process_events.h"
@@ -20,11 +21,18 @@
 namespace iotune::recorder {
 
 struct StreamEnd {
-  std::atomic<_IO_FILE*> stream;
-  std::atomic<std::int64_t> end;  // of the last recorded call
+  std::atomic<_IO_FILE*> stream;      // nullptr: free, and nothing below is any stream's
+  std::atomic<std::int64_t> end{-1};  // of the last recorded call
   std::atomic<std::uint32_t> turns, inside;
   std::atomic<std::uint64_t> moves;  // of the descriptor's position by then, past the stream
   StreamMark mark;
+
+  // Before another stream may win it. Whoever is inside still leaves.
+  void free() noexcept {
+    end.store(-1, std::memory_order_relaxed);
+    mark.at = nullptr;
+    stream.store(nullptr, std::memory_order_release);
+  }
 };
 
 namespace {
@@ -34,7 +42,10 @@ constinit StreamEnd g_streams[kStreams] = {};
 
 // What the parent's streams wrote before the fork is not the child's.
 constinit AfterFork g_after_fork([]() noexcept {
-  for (StreamEnd& entry : g_streams) entry.stream.store(nullptr, std::memory_order_relaxed);
+  for (StreamEnd& entry : g_streams) {
+    entry.inside.store(0, std::memory_order_relaxed);
+    entry.free();
+  }
 });
 
 StreamEnd* find(_IO_FILE* stream, bool makes) noexcept {
@@ -45,9 +56,6 @@ StreamEnd* find(_IO_FILE* stream, bool makes) noexcept {
       _IO_FILE* holder = entry.stream.load(std::memory_order_acquire);
       if (holder == stream) return &entry;
       if (pass == 0 || holder != nullptr) continue;
-      entry.end.store(-1, std::memory_order_relaxed);
-      entry.inside.store(0, std::memory_order_relaxed);
-      entry.mark.at = nullptr;
       g_after_fork.enlist();
       if (entry.stream.compare_exchange_strong(holder, stream, std::memory_order_acq_rel)) {
         return &entry;
@@ -80,6 +88,12 @@ void record_gap(const CallScope& scope, int fd, std::uint32_t file, bool writing
                   scope.start_ticks(), 0);
 }
 
+// Of a frame that is gone.
+void leave(std::uintptr_t entry) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): kept as a word (jump_safe_guard.h)
+  add_to(reinterpret_cast<StreamEnd*>(entry)->inside, ~0u);
+}
+
 }  // namespace
 
 StreamGap::StreamGap(_IO_FILE* stream, int fd, std::uint32_t file) noexcept
@@ -88,12 +102,13 @@ StreamGap::StreamGap(_IO_FILE* stream, int fd, std::uint32_t file) noexcept
   appends_ = (traits_of_descriptor(fd) & kAppends) != 0;
   writing_ = __fwriting(stream) != 0;
   sole_ = add_to(entry_->inside, 1) == 0;
+  hold_over_call(this, leave, reinterpret_cast<std::uintptr_t>(entry_));
   turn_ = add_to(entry_->turns, 1) + 1;
   if (sole_ && !appends_) begun_ = position_by_mark(entry_->mark, *stream, fd, file);
 }
 
 StreamGap::~StreamGap() {
-  if (entry_ != nullptr) add_to(entry_->inside, ~0u);
+  if (entry_ != nullptr && take_back(this)) add_to(entry_->inside, ~0u);
 }
 
 std::int64_t StreamGap::position() const noexcept {
@@ -137,9 +152,7 @@ void StreamGap::appended(std::int64_t bytes) const noexcept {
 }
 
 void StreamGap::closing() const noexcept {
-  if (entry_ == nullptr) return;
-  entry_->mark.at = nullptr;
-  entry_->stream.store(nullptr, std::memory_order_release);
+  if (entry_ != nullptr) entry_->free();
 }
 
 void note_stream(_IO_FILE* stream, int fd, std::int64_t position) noexcept {

@@ -148,6 +148,26 @@ def one_thread_asks(place: Place) -> None:
     assert len(decided) == 2 * THREADS, decided
 
 
+def loaded_before_files(place: Place) -> None:
+    """The database library is loaded before the first file is opened: another thread may be in the
+    loader then, and wait for the one that opens it.
+    """
+    program = with_stand_in(place, "first_files.c")
+    if program is None:
+        return
+    done = place.right(place.mpi(1, program, "m", LOADED=1))
+    assert done.out == b"loaded\nbegins\n" and done.err == b"", done
+    mpi = find_mpi("mpich-4")
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5-mpich"], capture_output=True,
+                           text=True, check=False)  # fmt: skip
+    if mpi is None or flags.returncode != 0:
+        not_verified("the database library at start: HDF5 over MPICH is not here")
+        return
+    program = compiled(place, mpi, "first_files.c", "-DBY_HDF5", *flags.stdout.split())
+    done = place.right(place.run(program, "h", LOADED=1))
+    assert done.out == b"loaded\nbegins\n" and done.err == b"", done
+
+
 if __name__ == "__main__":
     cases = {f"fortran-{name}": partial(fortran, name=name) for name in NAMES}
     cases |= {
@@ -155,4 +175,5 @@ if __name__ == "__main__":
         for mpi in ("mpich", "openmpi")
     }
     cases |= {f"threads-{name}": partial(threads, name=name) for name in NAMES}
-    main({**cases, "one-thread-asks": one_thread_asks, "left-by-jump": left_by_jump})
+    main({**cases, "one-thread-asks": one_thread_asks, "left-by-jump": left_by_jump,
+          "loaded-before-files": loaded_before_files})  # fmt: skip

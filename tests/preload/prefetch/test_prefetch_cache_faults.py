@@ -93,7 +93,7 @@ def table(place: Place) -> None:
         return
     data_file(place, 16 << 20)
     accesses = [(i * 100_000, 8192) for i in range(40)]
-    file = place.buffers / "written-files-1"
+    file = place.buffers / "written-files-2"
     on_disk = place.scratch / "disk"
     on_disk.mkdir(mode=0o700)
     cases: list[tuple[str, dict[str, Any]]] = [("link", {}), ("mode", {}), ("limit", {})]

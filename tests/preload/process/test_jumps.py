@@ -1,5 +1,5 @@
-"""Signal handlers that leave a call by siglongjmp: the program goes on as without iotune, and
-what it does afterwards is recorded.
+"""Signal handlers that leave a call by siglongjmp, and exceptions: the program goes on as without
+iotune, and what it does afterwards is recorded.
 """
 
 from __future__ import annotations
@@ -53,5 +53,28 @@ def cancel(place: Place) -> None:
         place.clear()
 
 
+def stream(place: Place) -> None:
+    """A stream that calls were left on is one thread's alone again."""
+    file = place.scratch / "file"
+    done = place.right(place.run(place.bin / "jumps", "stream", file, 3,
+                                 IOTUNE_TRACE=place.trace))  # fmt: skip
+    assert done.out == b"3 jumps\n" and done.said() == [], done
+    assert file.read_bytes().endswith(b"0123456789abcdefghij0123456789")
+    moved = [
+        (c["name"], c["numbers"][-1]) for c in place.calls() if c["name"] in ("fputc", "fwrite")
+    ]
+    assert moved[-3:] == [("fwrite", 10), ("fputc", 10), ("fwrite", 10)], moved
+
+
+def exceptions(place: Place) -> None:
+    """An exception that leaves a wrapped call: the thread is outside of it afterwards."""
+    done = place.right(
+        place.run(place.bin / "exceptions", place.scratch / "file", IOTUNE_TRACE=place.trace)
+    )
+    assert done.out == b"3 caught\n" and done.said() == [], done
+    assert [c["name"] for c in place.calls() if c["name"].startswith("H5")] == ["H5Fflush"] * 3
+
+
 if __name__ == "__main__":
-    main({"read": read, "timer": timer, "cancel": cancel})
+    main({"read": read, "timer": timer, "cancel": cancel, "stream": stream,
+          "exceptions": exceptions})  # fmt: skip

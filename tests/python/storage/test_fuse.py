@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import filecmp
 import os
 import random
@@ -9,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -229,3 +231,57 @@ def test_times_and_rates_are_read() -> None:
             bytes_a_second(bad)
         with pytest.raises(Error, match="size"):
             size_bytes(bad)
+
+
+_CREATE = """
+import os, sys
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+os.stat(os.path.dirname(sys.argv[1]))
+print("looks", flush=True)
+try:
+    os.close(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666))
+except OSError as error:
+    print(error.errno)
+"""
+
+
+@pytest.mark.parametrize("what", ["file", "link"])
+def test_root_gives_away_what_it_made_alone(mountable: None, what: str) -> None:
+    """What gets the name between the kernel's look and the creation stays its owner's."""
+    if os.geteuid() != 0:
+        pytest.skip("NOT VERIFIED: iotune fuse: a mount of root's, without root")
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        place = Path(folder)
+        root, mount, secret = place / "root", place / "m", place / "secret"
+        for made in (root, mount):
+            made.mkdir()
+        place.chmod(0o755)
+        root.chmod(0o777)
+        secret.write_text("root's")
+        secret.chmod(0o600)
+        # A look takes its answer with it for so long.
+        server = subprocess.Popen([_program(), str(mount), str(root), "--allow-other",
+                                   "--metadata-latency-ns=300000000"])  # fmt: skip
+        try:
+            while not os.path.ismount(mount):
+                assert server.poll() is None
+                time.sleep(0.01)
+            command = [sys.executable, "-c", _CREATE, str(mount / "x")]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+                assert client.stdout is not None and client.stdout.readline() == "looks\n"
+                time.sleep(0.15)
+                if what == "link":
+                    (root / "x").symlink_to(secret)
+                else:
+                    secret.rename(root / "x")
+                said, _ = client.communicate(timeout=60)
+            assert int(said) == errno.EACCES, said
+            kept = secret if what == "link" else root / "x"
+            assert kept.stat().st_uid == 0 and kept.read_text() == "root's"
+            # What it makes belongs to whoever asked.
+            command[-1] = str(mount / "y")
+            subprocess.run(command, check=True, capture_output=True)
+            assert (root / "y").stat().st_uid == 65534
+        finally:
+            subprocess.run(["fusermount3", "-u", str(mount)], check=True)
+            server.wait(30)

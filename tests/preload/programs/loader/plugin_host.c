@@ -13,7 +13,7 @@
 int H5Fflush(int64_t object, int scope); /* the host's own HDF5, number 0 */
 int H5Gflush(int64_t group);
 
-static char folder[4000];
+static char folder[4000], stream_path[4096];
 
 static void write_file(const char* name) {
   static char block[8192];
@@ -31,6 +31,8 @@ static void* load(const char* name) {
 
 /* What it calls nobody has called before, in this process. */
 void* other_thread(void* unused) {
+  FILE* const stream = fopen(stream_path, "w");
+  if (stream == NULL || fputs("0123456789", stream) < 0 || fclose(stream) != 0) _Exit(7);
   if (H5Gflush(1) != 200) _Exit(5);
   if (access(folder, R_OK) != 0) _Exit(6);
   return unused;
@@ -92,6 +94,7 @@ int main(int argc, char** argv) {
   if (argc < 4) return 2;
   const char* const mode = argv[1];
   snprintf(folder, sizeof folder, "%s", argv[2]);
+  snprintf(stream_path, sizeof stream_path, "%s.stream", argv[3]);
   write_file(argv[3]);
   int wrong = 0;
   if (strcmp(mode, "constructor") == 0) {

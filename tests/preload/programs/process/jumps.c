@@ -5,6 +5,8 @@
  *   jumps reads FILE COUNT   out of COUNT reads of a pattern, and what goes with them; then the
  *                            first 64 KiB on stdout
  *   jumps gate FIFO FILE     out of a read that waits, three times; then sixty reads of a pattern
+ *   jumps stream FILE COUNT  out of COUNT writes of a stream, whose bytes nobody may read; then ten
+ *                            single characters between two writes of ten bytes
  *   jumps cancel FILE COUNT  none: COUNT threads that write are cancelled wherever they are; then
  *                            five writes
  * Only calls that a handler may interrupt and leave for good. */
@@ -16,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -118,6 +121,19 @@ static void sixty_reads(const char* path) {
   MUST(close(fd) == 0);
 }
 
+static void write_from_nowhere(const char* path, int count) {
+  const char* const nowhere = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  FILE* const stream = fopen(path, "w");
+  MUST(nowhere != MAP_FAILED && stream != NULL && fwrite("0123456789", 1, 10, stream) == 10);
+  signal(SIGSEGV, leave);
+  while (jumps < count) {
+    if (sigsetjmp(back, 1) == 0) MUST(fwrite(nowhere, 1, 100, stream) == 0);
+  }
+  MUST(fwrite("0123456789", 1, 10, stream) == 10);
+  for (int i = 0; i < 10; ++i) MUST(fputc('a' + i, stream) == 'a' + i);
+  MUST(fwrite("0123456789", 1, 10, stream) == 10 && fclose(stream) == 0);
+}
+
 int main(int argc, char** argv) {
   MUST(argc == 4);
   signal(SIGALRM, leave);
@@ -138,6 +154,8 @@ int main(int argc, char** argv) {
     } else {
       five_writes(argv[3]);
     }
+  } else if (strcmp(argv[1], "stream") == 0) {
+    write_from_nowhere(argv[2], atoi(argv[3]));
   } else if (strcmp(argv[1], "cancel") == 0) {
     cancel_threads(argv[2], atoi(argv[3]));
     five_writes(argv[2]);
