@@ -141,10 +141,10 @@ WORDS = {
     "ungathered-collectives": Words(
         "The program asks for collective transfers, and MPI-IO makes single requests of them all "
         "the same: each rank moves its own pieces. Hints say so, or MPI-IO takes it for better.",
-        f"Requests inside of collective calls: {limit.FEW_INDEPENDENT_CALLS} at least and "
-        f"{limit.UNGATHERED_REQUESTS} for each call of a rank, of {_size(limit.SMALL_BYTES)} at "
-        "most on average, which together fill half of the part of the file that they reach. On a "
-        "disk of the node the finding is a small one.",
+        f"At least {limit.FEW_INDEPENDENT_CALLS} requests inside of collective calls, and "
+        f"{limit.UNGATHERED_REQUESTS} for each call of a rank. They move "
+        f"{_size(limit.SMALL_BYTES)} at most on average, and fill half of the part of the file "
+        "that they reach. On a disk of the node the finding is a small one.",
         "On a local disk or flash of the node.",
     ),
     "shared-pointer": Words(
