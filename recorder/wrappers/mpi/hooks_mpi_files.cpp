@@ -20,7 +20,7 @@ constinit std::atomic<Word> g_external32[kMostExternal32] = {};
 constinit std::atomic<bool> g_any_external32{false};
 
 // Of the individual pointer, in elements of the view. -1: not known.
-[[gnu::cold]] std::int64_t position_of(Provider& provider, Word file) noexcept {
+[[gnu::cold]] std::int64_t pointer_of(Provider& provider, Word file) noexcept {
   const OwnCode own;
   const MpiApi* const mpi = mpi_api(provider);
   std::int64_t position = -1;
@@ -93,13 +93,13 @@ void extras_MPI_File_open(Provider& provider, HookState&, RecordWriter& record, 
                           const char*, int amode, Word, Word* file) noexcept {
   const bool asked =
       result == 0 && file != nullptr && (common_amode(abi_of(provider), amode) & kModeAppend) != 0;
-  record.number(asked ? position_of(provider, *file) : -1);
+  record.number(asked ? pointer_of(provider, *file) : -1);
 }
 
 void extras_MPI_File_seek(Provider& provider, RecordWriter& record, int result, Word file,
                           std::int64_t, int whence) noexcept {
   const bool asked = result == 0 && common_whence(abi_of(provider), whence) == kSeekEnd;
-  record.number(asked ? position_of(provider, file) : -1);
+  record.number(asked ? pointer_of(provider, file) : -1);
 }
 
 void prepare_ordered(Provider& provider, Word file) noexcept {

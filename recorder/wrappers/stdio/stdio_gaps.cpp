@@ -73,16 +73,6 @@ StreamEnd* find(_IO_FILE* stream, bool makes) noexcept {
   return nullptr;
 }
 
-// Keeps errno, as reach_of() does.
-std::int64_t position_of(_IO_FILE* stream) noexcept {
-  if (is_narrowed()) return -1;
-  const OwnCode own;
-  const int kept = errno;
-  const std::int64_t position = ftello(stream);
-  errno = kept;
-  return position;
-}
-
 // How far the file will reach once the stream has written what it keeps.
 std::int64_t reach_of(_IO_FILE* stream, int fd) noexcept {
   const std::int64_t size = known_size(fd);
@@ -152,6 +142,15 @@ void record_gap(const CallScope& scope, int fd, std::uint32_t file, bool writing
 }
 
 }  // namespace
+
+std::int64_t position_of(_IO_FILE* stream) noexcept {
+  if (is_narrowed()) return -1;
+  const OwnCode own;
+  const int kept = errno;
+  const std::int64_t position = ftello(stream);
+  errno = kept;
+  return position;
+}
 
 StreamGap::StreamGap(_IO_FILE* stream, int fd, std::uint32_t file) noexcept
     : stream_(stream), fd_(fd), file_(file), entry_(find(stream, true)) {

@@ -48,6 +48,9 @@ class StreamGap {
   bool appends_ = false, sole_ = false;
 };
 
+// Where the stream stands, as it says itself; -1: unknown. Keeps errno.
+std::int64_t position_of(_IO_FILE* stream) noexcept;
+
 // A stream was made of a traced descriptor, which is at `position`; -1: unknown.
 void note_stream(_IO_FILE* stream, int fd, std::int64_t position) noexcept;
 
