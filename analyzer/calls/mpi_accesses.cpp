@@ -37,6 +37,8 @@ std::optional<FileExtents> MpiAccesses::follow(const Call& call, std::size_t mos
   const auto number = [&](const char* word) {
     return arguments_.number(*call.signature(), word).value_or(-1);
   };
+  // What the call left the pointer at; earlier builds did not ask.
+  const auto stands_at = [&]() { return moved(0, number("position")); };
   if (is_view) {
     files_[id].view = FileView::of(arguments_);
     return std::nullopt;
@@ -45,7 +47,7 @@ std::optional<FileExtents> MpiAccesses::follow(const Call& call, std::size_t mos
   switch (facts.mpi_file) {
     case CallFacts::MpiFile::kOpen: {
       const bool appends = (number("amode") & kAppend) != 0;
-      files_[id] = {FileView(), appends ? std::nullopt : std::optional<std::uint64_t>(0)};
+      files_[id] = {FileView(), appends ? stands_at() : std::optional<std::uint64_t>(0)};
       break;
     }
     case CallFacts::MpiFile::kClose:
@@ -62,7 +64,7 @@ std::optional<FileExtents> MpiAccesses::follow(const Call& call, std::size_t mos
       if (whence == kSeekSet) {
         pointer = moved(0, offset);
       } else {
-        pointer = whence == kSeekCurrent ? moved(pointer, offset) : std::nullopt;
+        pointer = whence == kSeekCurrent ? moved(pointer, offset) : stands_at();
       }
       break;
     }

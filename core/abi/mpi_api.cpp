@@ -66,6 +66,8 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_OPTIONAL(MPI_Type_get_envelope_c);
   IOTUNE_OPTIONAL(MPI_Type_get_contents);
   IOTUNE_OPTIONAL(MPI_Type_free);
+  IOTUNE_OPTIONAL(MPI_File_get_position);
+  IOTUNE_OPTIONAL(MPI_Pack_external);
   IOTUNE_OPTIONAL(MPI_T_init_thread);
   IOTUNE_OPTIONAL(MPI_T_cvar_get_index);
   IOTUNE_OPTIONAL(MPI_T_cvar_handle_alloc);

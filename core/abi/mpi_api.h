@@ -64,6 +64,10 @@ struct MpiApi {
   int (*MPI_Get_library_version)(char*, int*);
   int (*MPI_Initialized)(int*);
   int (*MPI_Finalized)(int*);
+  // Of files opened for appending, and of the representation external32: may be missing.
+  int (*MPI_File_get_position)(Word, std::int64_t*);
+  int (*MPI_Pack_external)(const char*, const void*, int, Word, void*, std::int64_t,
+                           std::int64_t*);
 };
 
 // MPI_Comm_split of one of the program's communicators with color 0 and this rank as key. An

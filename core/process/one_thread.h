@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 namespace iotune {
 
@@ -20,9 +21,10 @@ extern std::atomic<const char*> g_single_threaded;
 }
 
 // Adds `by`, and returns what was there.
-inline std::uint32_t add_to(std::atomic<std::uint32_t>& counter, std::uint32_t by) noexcept {
+template <typename T>
+T add_to(std::atomic<T>& counter, std::type_identity_t<T> by) noexcept {
   if (!has_one_thread()) return counter.fetch_add(by, std::memory_order_acq_rel);
-  const std::uint32_t before = counter.load(std::memory_order_relaxed);
+  const T before = counter.load(std::memory_order_relaxed);
   counter.store(before + by, std::memory_order_relaxed);
   return before;
 }

@@ -31,10 +31,12 @@ struct Group {
   double last_at = 0;
 };
 
-// Reads rows of (platform id, platform, settings text, seconds, bytes, run, observed_at).
-Json measured(Statement& rows) {
+// Reads rows of (platform id, platform, settings text, seconds, bytes, run, observed_at), but for
+// those of some runs.
+Json measured(Statement& rows, const std::set<std::string>& left_out = {}) {
   std::map<std::pair<std::int64_t, std::string>, Group> groups;
   while (rows.step()) {
+    if (left_out.contains(rows.text(8))) continue;
     Group& group = groups[{rows.integer(0), rows.text(5)}];
     group.platform_id = rows.integer(0);
     group.platform = platform_row(rows, 1);
@@ -213,7 +215,8 @@ Result<std::string> PatternDb::query(std::string_view text,
 
 Result<std::string> PatternDb::observations(std::optional<std::int64_t> pattern,
                                             const std::optional<Workload>& workload,
-                                            std::optional<std::int64_t> bytes) noexcept {
+                                            std::optional<std::int64_t> bytes,
+                                            const std::set<std::string>& left_out) noexcept {
   return guarded<std::string>([&] {
     std::string sql = std::string("SELECT f.id, ") + kPlatformColumns +
                       ", s.text, o.seconds, o.bytes_written + o.bytes_read, o.run, o.observed_at "
@@ -232,7 +235,7 @@ Result<std::string> PatternDb::observations(std::optional<std::int64_t> pattern,
       rows.bind(2, workload->program).bind(3, file);
       rows.bind(4, workload->ranks).bind(5, workload->nodes);
     }
-    return dump({{"database", path()}, {"measured", measured(rows)}});
+    return dump({{"database", path()}, {"measured", measured(rows, left_out)}});
   });
 }
 

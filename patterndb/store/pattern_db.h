@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -163,10 +164,12 @@ class PatternDb {
   Result<std::string> untrained(const PlatformFilter& filter) noexcept;
   // Seconds per settings, of one pattern (by byte key) or of one workload (its file by base name or
   // as stored); with `bytes` only of
-  // files that moved as much within a tenth: rates of runs of other sizes say little.
+  // files that moved as much within a tenth: rates of runs of other sizes say little. What the
+  // runs in `left_out` (their ids) took does not count.
   Result<std::string> observations(std::optional<std::int64_t> pattern,
                                    const std::optional<Workload>& workload,
-                                   std::optional<std::int64_t> bytes = {}) noexcept;
+                                   std::optional<std::int64_t> bytes = {},
+                                   const std::set<std::string>& left_out = {}) noexcept;
 
   // Of one pattern, by bytes: when it was first seen, every answer with what it rests on, drifts,
   // and how the tests of its answers against the default stand.

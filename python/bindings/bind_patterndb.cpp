@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -334,10 +335,11 @@ std::string untrained(PythonDb& db, const std::optional<std::string>& platform) 
 
 std::string observations(PythonDb& db, const std::optional<std::int64_t>& pattern,
                          const std::optional<std::string>& workload,
-                         const std::optional<std::int64_t>& bytes) {
+                         const std::optional<std::int64_t>& bytes,
+                         const std::set<std::string>& left_out) {
   std::optional<Workload> one;
   if (workload) one = read(*workload, "workload", read_workload);
-  return taken((*db).observations(pattern, one, bytes));
+  return taken((*db).observations(pattern, one, bytes, left_out));
 }
 
 void bind_class(py::module_& module) {
@@ -397,7 +399,8 @@ void bind_class(py::module_& module) {
       .def("untrained", &untrained, "platform"_a = py::none(),
            "Patterns that lack an answer, with the run to train from.")
       .def("observations", &observations, "pattern"_a = py::none(), "workload"_a = py::none(),
-           "bytes"_a = py::none(), "Seconds and rates per platform and settings.");
+           "bytes"_a = py::none(), "left_out"_a = std::set<std::string>(),
+           "Seconds and rates per platform and settings, without those of some runs.");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -437,13 +437,17 @@ class Database:
                 "dict[str, Any]", _decoded(native_part().decide(json.dumps({**question, **where})))
             )
 
-    def observations(self, workload: dict[str, Any], file_bytes: int) -> list[dict[str, Any]]:
+    def observations(
+        self, workload: dict[str, Any], file_bytes: int, left_out: Collection[str] = ()
+    ) -> list[dict[str, Any]]:
         """What runs of a workload (program, file, ranks, nodes) took, per platform and settings.
 
-        Only files that moved `file_bytes` within a tenth count.
+        Only files that moved `file_bytes` within a tenth count, and no run of `left_out` (ids).
         """
         with as_error():
-            answer = self._db.observations(workload=json.dumps(workload), bytes=file_bytes)
+            answer = self._db.observations(
+                workload=json.dumps(workload), bytes=file_bytes, left_out=set(left_out)
+            )
         return cast("list[dict[str, Any]]", _decoded(answer)["measured"])
 
 

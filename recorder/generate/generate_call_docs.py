@@ -66,8 +66,10 @@ LEFT_OUT = {
     "Single characters and words of stdio, wide characters, printf and puts on a stdout that is a "
     "file: most cost some nanoseconds each, which a wrapper would multiply, and some are macros. "
     "What they moved between two recorded calls on a stream, and until the exit, stands in the "
-    "trace as one fgetc or fputc without a duration. Where threads use one stream at once it is "
-    "not counted.": ("getc _IO_getc getw putc _IO_putc putw"),
+    "trace as one fgetc or fputc without a duration. Its time is the earliest at which it may have "
+    "been moved. Where other processes write to the file too, or move the same position, it is no "
+    "more than what the kernel counted for this process. Where threads use one stream at once it "
+    "is not counted.": ("getc _IO_getc getw putc _IO_putc putw"),
     "A driver that HDF5 dropped before 1.10.": "H5Pset_fapl_mpiposix",
 }
 ALSO_LEFT_OUT = """Nor is scanf on stdin (fscanf is), and what HDF5 answers out of memory: getters

@@ -196,7 +196,7 @@ $condition{
 }
 """
 EXTRAS = "extras_$hooks(provider${_hook}, record, result${_passed});"
-TYPE_BYTES = "append_type_bytes(provider, record, result, arg_type);"
+TYPE_BYTES = "append_type_bytes(provider, record, result, arg_file, arg_type);"
 
 # --- The exported names in assembly ----------------------------------------------
 

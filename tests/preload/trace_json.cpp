@@ -13,6 +13,7 @@
 #include "analyzer/calls/mpi_accesses.h"
 #include "analyzer/summary/run_summary.h"
 #include "analyzer/summary/summarize.h"
+#include "recorder/read/access_words.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/format_call.h"
 #include "recorder/read/join.h"
@@ -90,6 +91,12 @@ json extents_json(const std::optional<iotune::analyzer::FileExtents>& found) {
   return {{"pieces", pieces}, {"unknown", found->unknown}};
 }
 
+json moved_json(const recorder::Call& call) {
+  if (call.signature() == nullptr || !call.signature()->transfer) return {};
+  const auto bytes = recorder::access_words(call).length_bytes;
+  return bytes ? json(*bytes) : json();
+}
+
 void print(const json& value) {
   std::puts(value.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
 }
@@ -116,6 +123,8 @@ int calls(const recorder::TraceReader& trace) {
              {"texts", call.texts()},
              {"numbers", std::vector<std::int64_t>(call.numbers.begin(), call.numbers.end())},
              {"arguments", arguments_json(call)},
+             {"bytes", moved_json(call)},
+             {"writes", call.signature() != nullptr && call.signature()->writes},
              {"transfers", transfers_json(call)}});
     }
   }

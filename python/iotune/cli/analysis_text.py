@@ -61,7 +61,7 @@ def _descriptor(one: dict[str, Any]) -> list[str]:
         one["descriptor"],
         "write" if one["write"] else "read",
         str(one["ranks"]),
-        str(one["calls"]),
+        str(one["calls"] or "–"),
         size_text(one["bytes"]),
         "inferred" if one.get("inferred") else "selections",
     ]

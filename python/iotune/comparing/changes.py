@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
-from typing import Any, TypeVar
+from typing import Any, Optional, TypeVar
 
 from iotune.comparing.patterns import distance
 from iotune.comparing.times import TimeChange, compared
@@ -17,6 +17,8 @@ from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.traces.trace import Trace
 
 T = TypeVar("T")
+# By how much runs of a file's workload differ, but for those of which it is given the ids.
+UsualSpread = Callable[[RunSummary, FilePattern, Collection[str]], Optional[float]]
 # Bytes and calls within so much of each other are as many, as the database has it.
 AS_MANY = 0.1
 
@@ -82,12 +84,12 @@ class Difference:
 def difference(
     before: Sequence[Trace],
     after: Sequence[Trace],
-    usual: Callable[[RunSummary, FilePattern], float | None] = lambda run, file: None,
+    usual: UsualSpread = lambda run, file, compared: None,
 ) -> Difference:
     """Compare two groups of runs of one program.
 
     Patterns and settings are those of the newest run of each side; of times all runs count.
-    `usual` tells by how much earlier runs of a file's workload differ. Raises Error for a trace
+    `usual` tells by how much other runs of a file's workload differ. Raises Error for a trace
     that cannot be read.
     """
     a, b = before[-1].summary, after[-1].summary
@@ -241,9 +243,10 @@ def _times(
     before: Sequence[Trace],
     after: Sequence[Trace],
     pairs: Sequence[tuple[FilePattern | None, FilePattern | None]],
-    usual: Callable[[RunSummary, FilePattern], float | None],
+    usual: UsualSpread,
 ) -> list[TimeChange]:
     a, b = [one.summary for one in before], [one.summary for one in after]
+    ids = {one.run_id for one in (*a, *b)}
     found = [
         compared("the run", [one.elapsed_seconds for one in a], [one.elapsed_seconds for one in b]),
         compared("its I/O", [one.io_seconds for one in a], [one.io_seconds for one in b]),
@@ -255,7 +258,7 @@ def _times(
                     other.path,
                     _seconds(a, one.path),
                     _seconds(b, other.path),
-                    usual(b[-1], other),
+                    usual(b[-1], other, ids),
                 )
             )
     return [one for one in found if one is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from iotune.core import Database
@@ -24,13 +25,18 @@ class Earlier:
         except Error:
             pass  # then nothing is known of earlier runs
 
-    def usual_spread(self, run: RunSummary, file: FilePattern) -> float | None:
-        """The fastest over the slowest of earlier runs under the same settings; None: too few."""
+    def usual_spread(
+        self, run: RunSummary, file: FilePattern, compared: Collection[str]
+    ) -> float | None:
+        """The fastest over the slowest of other runs under the same settings; None: too few.
+
+        `compared`: the ids of the runs that are compared. Their own difference excuses nothing.
+        """
         if self._database is None:
             return None
         spreads = [
             max(rates) / min(rates)
-            for rates in rates_of_workload(self._database, run, file)
+            for rates in rates_of_workload(self._database, run, file, compared)
             if len(rates) >= FEWEST_RUNS and min(rates) > 0
         ]
         return max(spreads, default=None)

@@ -136,14 +136,28 @@ def _print_times(times: tuple[TimeChange, ...]) -> None:
     table(_TIMES, [_time_row(one) for one in shown])
     if len(slowest) > _FILES_SHOWN:
         paragraph(f"and {count_text(len(slowest) - _FILES_SHOWN, 'quicker file')} (--json has all)")
-    for why in dict.fromkeys(one.why for one in shown if one.verdict == UNKNOWN):
-        paragraph(f"not known: {why}", more=2)
+    _print_unknown([one for one in shown if one.verdict == UNKNOWN])
+
+
+def _print_unknown(times: list[TimeChange]) -> None:
+    """Why they are not known, and which of them where the reasons differ."""
+    reasons: dict[str, list[str]] = {}
+    for one in times:
+        reasons.setdefault(one.why, []).append(_name(one))
+    for why, names in reasons.items():
+        more = f" and {count_text(len(names) - 3, 'further file')}" if len(names) > 3 else ""
+        of = f" of {', '.join(names[:3])}{more}" if len(reasons) > 1 else ""
+        paragraph(f"not known{of}: {why}", more=2)
+
+
+def _name(one: TimeChange) -> str:
+    return one.what.rpartition("/")[2] if one.what.startswith("/") else one.what
 
 
 def _time_row(one: TimeChange) -> list[str]:
     interval = "–" if one.low is None or one.high is None else f"{one.low:.2f} to {one.high:.2f}"
     return [
-        one.what.rpartition("/")[2] if one.what.startswith("/") else one.what,
+        _name(one),
         seconds_text(one.before_seconds),
         seconds_text(one.after_seconds),
         "–" if one.ratio is None else f"{one.ratio:.2f}",

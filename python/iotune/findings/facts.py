@@ -214,6 +214,15 @@ def ranks_of(streams: Iterable[Stream]) -> tuple[int, ...]:
     return tuple(sorted({one.rank for one in streams if one.rank >= 0}))
 
 
+def held_bytes(streams: Iterable[Stream]) -> int:
+    """How large a file is, as far as these calls on it reach. Bytes moved twice count once."""
+    reach, elsewhere = 0, 0
+    for one in streams:
+        reach = max(reach, one.end)
+        elsewhere += 0 if one.placed else one.bytes
+    return max(reach, elsewhere)
+
+
 def evidence(streams: Sequence[Stream], text: str, file: str = "", dataset: str = "") -> Evidence:
     """All calls of these streams as evidence."""
     calls, size = sum(one.calls for one in streams), sum(one.bytes for one in streams)

@@ -29,7 +29,7 @@ _COLUMNS = (
     *("process", "thread", "layer", "level", "call", "file", "dataset"),
     *("offset_bytes", "length_bytes", "duration_ns"),
 )
-_TOTALS = ("calls", "bytes", "ns", "placed", "consecutive", "irregular", "misaligned")
+_TOTALS = ("calls", "bytes", "ns", "placed", "consecutive", "irregular", "misaligned", "blocks")
 
 
 @dataclass
@@ -52,6 +52,7 @@ class Stream:
     consecutive: int = 0  # of these that begin where the one before ended
     irregular: int = 0  # of these that neither do so nor keep the step of the one before
     misaligned: int = 0  # of at least a block, and begins or ends within one
+    blocks: int = 0  # of those whose place is known: of at least a block
     begin: int = -1  # least offset
     end: int = -1  # greatest end
     # By the classes of SIZE_ENDS:
@@ -232,9 +233,10 @@ class StreamReader:
         last_step[starts] = sums.last[row[starts], 2]
         follows = known & (offset == last_end)
         irregular = known & ~follows & (last_step != MISSING) & (step != last_step)
-        uneven = (length >= BLOCK_BYTES) & ((offset % BLOCK_BYTES != 0) | (end % BLOCK_BYTES != 0))
+        long = length >= BLOCK_BYTES
+        uneven = long & ((offset % BLOCK_BYTES != 0) | (end % BLOCK_BYTES != 0))
         own = rows[group[starts]]
-        for at, flags in ((4, follows), (5, irregular), (6, uneven)):
+        for at, flags in ((4, follows), (5, irregular), (6, uneven), (7, long)):
             sums.total[own, at] += np.add.reduceat(flags.astype(np.int64), starts)
         ends = np.r_[starts[1:] - 1, len(group) - 1]
         sums.total[own, 3] += ends - starts + 1

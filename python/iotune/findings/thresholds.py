@@ -57,6 +57,8 @@ MANY_OWN_FILES = 128
 # Mean of MPI-IO's independent requests: larger ones gain nothing by two-phase I/O.
 INDEPENDENT_BYTES = 1 << 20
 FEW_INDEPENDENT_CALLS = 128
+# Requests for each rank's part in a collective transfer: of one that is gathered some are enough.
+UNGATHERED_REQUESTS = 8
 SHARED_POINTER_CALLS = 64
 # What was read only to be written again, of what was written.
 SIEVED_SHARE = 0.05

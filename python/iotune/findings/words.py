@@ -134,9 +134,18 @@ WORDS = {
         "them first and make few long requests, but only of a collective transfer.",
         f"At least {limit.FEW_INDEPENDENT_CALLS} independent requests of a file, of "
         f"{_size(limit.INDEPENDENT_BYTES)} at most on average, and ranks' parts of the file "
-        "reach into each other.",
+        "reach into each other. On a disk of the node the finding is a small one.",
         "On a local disk or flash of the node: collective transfers were up to five times slower "
         "there than independent ones, where pieces were large.",
+    ),
+    "ungathered-collectives": Words(
+        "The program asks for collective transfers, and MPI-IO makes single requests of them all "
+        "the same: each rank moves its own pieces. Hints say so, or MPI-IO takes it for better.",
+        f"At least {limit.FEW_INDEPENDENT_CALLS} requests inside of collective calls, and "
+        f"{limit.UNGATHERED_REQUESTS} for each call of a rank. They move "
+        f"{_size(limit.SMALL_BYTES)} at most on average, and fill half of the part of the file "
+        "that they reach. On a disk of the node the finding is a small one.",
+        "On a local disk or flash of the node.",
     ),
     "shared-pointer": Words(
         "A rank that moves the shared file pointer waits for all others' turns.",

@@ -89,6 +89,7 @@ def _alike(file: FilePattern) -> list[list[DatasetPattern]]:
 def _dataset_row(path: str, same: list[DatasetPattern]) -> tuple[str, ...]:
     one = same[0]
     seconds, moved = sum(each.seconds for each in same), sum(each.bytes for each in same)
+    calls = sum(each.calls for each in same)
     operation = "write" if one.write else "read"
     return (
         one.dataset + (f" and {len(same) - 1} more" if len(same) > 1 else ""),
@@ -97,9 +98,9 @@ def _dataset_row(path: str, same: list[DatasetPattern]) -> tuple[str, ...]:
         path.rsplit("/", 1)[-1],
         f"{one.ranks:,}",
         f"{one.repeats:,}",
-        f"{sum(each.calls for each in same):,}",
+        f"{calls:,}" if calls else "–",
         size_text(moved),
-        seconds_text(seconds),
+        seconds_text(seconds) if seconds > 0 else "–",
         rate_text(moved / seconds if seconds > 0 else 0),
     )
 

@@ -221,6 +221,9 @@ def _from_descriptor(pattern: DatasetPattern) -> Shares | None:
     halo = tuple(pattern.halo) or (0,) * len(grid)
     if len(dims) != len(grid) or any(dim <= 0 for dim in dims):
         return None
+    # Ranks that moved a part alone: which one it was the descriptor does not say.
+    if any(one["count"] * places < dim for one, places, dim in zip(dimensions, grid, dims)):
+        return None
     finest = [
         max(1, _block(one)) if _is_cyclic(one) else max(1, dim // places)
         for one, dim, places in zip(dimensions, dims, grid)

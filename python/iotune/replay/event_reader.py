@@ -107,6 +107,12 @@ def _ranks(processes: list[dict[str, Any]]) -> tuple[dict[int, int], int]:
     return ranks, max(max(ranks.values()) + 1, *sizes, 1)
 
 
+def _stands_at(said: dict[str, int]) -> int | None:
+    """Where a call left the file pointer, at the file's end; earlier builds did not ask."""
+    position = said.get("position", -1)
+    return None if position < 0 else position
+
+
 def _direction(means: Meaning) -> str:
     return "write" if means.writes else "read"
 
@@ -160,7 +166,8 @@ class _Walk:
             recorded = opening.recorded["numbers"] if opening is not row else []
             said = opening.means.said(recorded)
             appends = bool(said.get("amode", 0) & _APPEND)
-            self._mpi[(row.process, handle)] = _MpiFile(path, position=None if appends else 0)
+            position = _stands_at(said) if appends else 0
+            self._mpi[(row.process, handle)] = _MpiFile(path, position=position)
             if self._reader.wants(row, "mpi"):
                 event = self._event(opening, _MPI_OPEN, path, handle)
                 event.on_comm_self = said.get("comm", 0) & 0xFFFFFFFF == _MPICH_SELF
@@ -301,7 +308,7 @@ class _Walk:
         elif whence == _SEEK_CURRENT and file.position is not None:
             file.position += offset
         else:
-            file.position = None
+            file.position = _stands_at(said)
 
     def _mpi_transfer(
         self, row: Row, numbers: list[int], file: _MpiFile, handle: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -81,18 +82,25 @@ def compare_with_default(answers: Answers | None, run: RunSummary, file: FilePat
     )
 
 
-def rates_of_workload(database: Database, run: RunSummary, file: FilePattern) -> list[list[float]]:
-    """Bytes a second of runs of the file's workload on its platform, for each settings they had."""
+def rates_of_workload(
+    database: Database, run: RunSummary, file: FilePattern, left_out: Collection[str]
+) -> list[list[float]]:
+    """Bytes a second of runs of the file's workload on its platform, for each settings they had.
+
+    Runs in `left_out` (their ids) do not count.
+    """
     try:
-        return [_rates([one]) for one in _groups(database, run, file)]
+        return [_rates([one]) for one in _groups(database, run, file, left_out)]
     except Error:
         return []
 
 
-def _groups(database: Database, run: RunSummary, file: FilePattern) -> list[dict[str, Any]]:
+def _groups(
+    database: Database, run: RunSummary, file: FilePattern, left_out: Collection[str] = ()
+) -> list[dict[str, Any]]:
     return [
         one
-        for one in database.observations(_workload(run, file), file.bytes)
+        for one in database.observations(_workload(run, file), file.bytes, left_out)
         if is_of_platform(one["platform"], run, file)
     ]
 

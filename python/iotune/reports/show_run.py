@@ -163,9 +163,11 @@ def _print_file(file: FilePattern) -> None:
     if file.sampled_out:
         _headed(file.path, "not in the sample that was recorded of its series")
         return
-    rate = rate_text(file.bytes / file.io_seconds if file.io_seconds > 0 else 0.0)
     moved = _moved(file.bytes_written, file.bytes_read)
-    _headed(file.path, f"{moved} in {seconds_text(file.io_seconds)} ({rate})")
+    if file.io_seconds > 0:
+        rate = rate_text(file.bytes / file.io_seconds)
+        moved += f" in {seconds_text(file.io_seconds)} ({rate})"
+    _headed(file.path, moved)
     _print_datasets(file)
 
 
@@ -205,6 +207,10 @@ def _print_datasets(file: FilePattern) -> None:
     for text, datasets in apart.items():
         more = f" (so of {datasets} datasets)" if datasets > 1 else ""
         paragraph(f"actual I/O: {text}{more}", indent=4)
+    headers = [one.dataset for one in file.datasets if not one.calls and one.bytes]
+    if headers:
+        names = ", ".join(dict.fromkeys(headers))
+        paragraph(f"calls and seconds of {names} are counted with the array behind it", indent=4)
     for text in dict.fromkeys(_inferred_text(one) for one in file.datasets if one.inferred):
         paragraph(text, indent=4)
 
@@ -230,9 +236,9 @@ def _row(file: FilePattern, one: DatasetPattern) -> list[str]:
         one.mode,
         str(one.ranks),
         _grid_text(one),
-        str(one.calls),
+        str(one.calls or "–"),
         str(one.repeats),
         size_text(one.bytes),
-        seconds_text(one.seconds),
+        seconds_text(one.seconds) if one.seconds > 0 else "–",
         rate_text(one.bandwidth),
     ]

@@ -29,14 +29,24 @@ bool again_MPI_File_open(Provider&, HookState&, int result, Word& comm, const ch
 void after_MPI_File_open(Provider&, HookState&, int result, Word comm, const char* name, int amode,
                          Word info, Word* file) noexcept;
 
+// Where the file pointer stands after a call that moves it to the file's end; -1 after others.
+void extras_MPI_File_open(Provider&, HookState&, RecordWriter&, int result, Word comm,
+                          const char* name, int amode, Word info, Word* file) noexcept;
+void extras_MPI_File_seek(Provider&, RecordWriter&, int result, Word file, std::int64_t offset,
+                          int whence) noexcept;
+
 // Before a collective call by the shared pointer.
 void prepare_ordered(Provider&, Word file) noexcept;
 
 void after_MPI_File_set_view(Provider&, int result, Word file, std::int64_t displacement,
                              Word etype, Word filetype, const char* datarep, Word info) noexcept;
 
-// Bytes of one element of `type`, appended after the result; -1 after a failed call: asking of
-// a type that is none would abort the program.
-void append_type_bytes(Provider&, RecordWriter&, int result, Word type) noexcept;
+// Bytes of one element of `type` in the file, appended after the result; -1 after a failed call:
+// asking of a type that is none would abort the program.
+void append_type_bytes(Provider&, RecordWriter&, int result, Word file, Word type) noexcept;
+
+// Whether the file's view is in the representation external32, whose elements have sizes of their
+// own.
+void note_representation(Word file, bool external32) noexcept;
 
 }  // namespace iotune::recorder

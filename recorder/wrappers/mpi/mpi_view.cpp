@@ -3,6 +3,8 @@
 // What an access under the view means is left to the reader: it follows the individual file
 // pointers by the calls alone, because MPI moves them by what was asked for. MPI_File_get_position
 // at every access would cost a call each, and MPI_File_get_byte_offset has crashed in OMPIO.
+#include <strings.h>
+
 #include <cstring>
 
 #include "recorder/wrappers/mpi/hooks_mpi.h"
@@ -48,6 +50,11 @@ void after_MPI_File_set_view(Provider& provider, int result, Word file, std::int
                              Word etype, Word filetype, const char* datarep, Word) noexcept {
   const OwnCode own;
   // HDF5's own views say less than the selection above them, and come twice a transfer.
+  if (result == 0) {
+    // ROMIO takes the name and converts nothing (seen with MPICH 4.0 and 5.0).
+    note_representation(file, abi_of(provider) == MpiAbi::kOpenMpi && datarep != nullptr &&
+                                  strcasecmp(datarep, "external32") == 0);
+  }
   if (result != 0 || (t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
   const MpiApi* const mpi = mpi_api(provider);
   if (mpi == nullptr) return;

@@ -19,6 +19,7 @@
 #include "recorder/wrappers/object_table.h"
 #include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/posix/path_call.h"
+#include "recorder/wrappers/stdio/stdio_gaps.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -163,6 +164,7 @@ void note_descriptor(int fd, const char* path, bool appends) noexcept {
   set_traits(fd, appends);
   set_file_of_descriptor(fd, file);
   note_file(file, fd, path);
+  note_standard_stream(fd);
 }
 
 void leave_descriptor(int fd) noexcept {
@@ -198,6 +200,7 @@ void now_like(int fd, int newfd) noexcept {
   if (newfd != fd) tell_opened(newfd, -1);
   set_file_of_descriptor(newfd, file_of_descriptor(fd));
   copy_traits(fd, newfd);
+  note_standard_stream(newfd);
 }
 
 template <typename Call>

@@ -22,8 +22,8 @@ class StreamGap {
   StreamGap(const StreamGap&) = delete;
   StreamGap& operator=(const StreamGap&) = delete;
 
-  // The stream's position now; of one that appends how far the file will reach, if nobody else
-  // writes to it. -1: unknown. Keeps errno.
+  // The stream's position now; of one that appends, and does not read, how far the file will reach
+  // if nobody else writes to it. -1: unknown. Keeps errno.
   std::int64_t position() const noexcept;
   // Where the call's `bytes` were written, where that is known without asking; else -1.
   std::int64_t place_written(std::int64_t bytes) const noexcept;
@@ -31,8 +31,8 @@ class StreamGap {
   std::int64_t bytes_before(std::int64_t begin) const noexcept;
   // The call's own bytes began at `begin`, and the stream is at `end` now. -1: unknown.
   void ended(const CallScope& scope, std::int64_t begin, std::int64_t end) const noexcept;
-  // The call has written so many bytes to a stream that appends.
-  void appended(std::int64_t bytes) const noexcept;
+  // The call has written so many bytes.
+  void wrote(std::int64_t bytes) const noexcept;
   // The stream is about to be closed.
   void closing() const noexcept;
 
@@ -43,11 +43,20 @@ class StreamGap {
   StreamEnd* entry_;  // nullptr: too many streams
   std::uint32_t turn_ = 0;
   std::int64_t begun_ = -1;  // the position before the call, where the stream's mark tells it
-  bool writing_ = false, appends_ = false, sole_ = false;
+  // Before the call: a stream that appends and reads moves two places, and only one at a time.
+  bool writing_ = false, at_end_ = false;
+  bool appends_ = false, sole_ = false;
 };
+
+// Where the stream stands, as it says itself; -1: unknown. Keeps errno.
+std::int64_t position_of(_IO_FILE* stream) noexcept;
 
 // A stream was made of a traced descriptor, which is at `position`; -1: unknown.
 void note_stream(_IO_FILE* stream, int fd, std::int64_t position) noexcept;
+
+// The descriptor was led to another file, by dup2 or by an open after a close. A standard stream
+// that stands on it begins anew there; other streams do so when they are used.
+void note_standard_stream(int fd) noexcept;
 
 // Notes stdin and stdout where they are traced files from the start.
 void note_streams_at_start() noexcept;

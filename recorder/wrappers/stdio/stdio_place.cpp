@@ -33,9 +33,8 @@ std::int64_t StreamWatch::place(const StreamGap& gap, std::int64_t bytes) const 
 
 void StreamWatch::end_gap(const StreamGap& gap, const CallScope& scope, std::int64_t place,
                           std::int64_t bytes) const noexcept {
-  if (appends_) {
-    gap.appended(bytes);
-  } else {
+  gap.wrote(bytes);
+  if (!appends_) {
     gap.ended(scope, place, place < 0 ? -1 : place + bytes);
   }
 }

@@ -1,9 +1,7 @@
 // Wrappers of the stdio calls that move lines and formatted text.
-#include <cerrno>
 #include <cstdarg>
 #include <cstring>
 
-#include "core/process/narrowing.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/stdio/stdio_gaps.h"
@@ -15,16 +13,6 @@ using FILE = _IO_FILE;
 
 namespace iotune::recorder {
 namespace {
-
-// Asked before a call too, which must find the errno that its caller left.
-std::int64_t position_of(FILE* stream) noexcept {
-  if (is_narrowed()) return -1;
-  const OwnCode own;
-  const int before = errno;
-  const std::int64_t position = ftello(stream);
-  errno = before;
-  return position;
-}
 
 void record(const CallScope& scope, CallNumber number, int fd, std::uint32_t file,
             std::int64_t first, std::int64_t second, std::int64_t third) noexcept {

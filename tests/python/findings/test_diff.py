@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
+from iotune.comparing.changes import Difference, difference
+from iotune.comparing.earlier import Earlier
 from iotune.comparing.patterns import distance
+from iotune.comparing.show import show_difference
 from iotune.comparing.times import FASTER, SAME, SLOWER, UNKNOWN, compared
 from iotune.launch import preload
 from iotune.replay.mpi import find_mpi
+from iotune.reports import evidence
 from iotune.schemas import schema
 from iotune.traces.summary import DatasetPattern
+from iotune.traces.trace import open_trace
 from support.installed.import_logs import imported, typed
 from support.installed.user_home import Home
 from support.repository import KERNELS
@@ -112,6 +119,46 @@ def test_distances_are_those_of_similarity() -> None:
     assert distance(flash, vorpal) == (None, "only one of them is interleaved")
     flash.mode = "independent"
     assert distance(flash, gcrm) == (None, "independent before, collective now")
+
+
+def test_two_reasons_say_of_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    times = [compared("the run", [1.0], [0.5]), compared("/data/a.bin", [1.0], [0.5], usual=3.0)]
+    show_difference(Difference(("a",), ("b",), times=tuple(one for one in times if one)))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "not known of the run: 1 run and 1 run: nobody knows" in text
+    assert "not known of a.bin: 1 run and 1 run: earlier runs of this workload differ" in text
+
+
+class Runs:
+    """A database of runs that took so many bytes a second."""
+
+    def __init__(self, rates: dict[str, float]):
+        self.rates = rates
+
+    def observations(
+        self, workload: object, file_bytes: int, left_out: Collection[str] = ()
+    ) -> list[dict[str, Any]]:
+        kept = [rate for run, rate in self.rates.items() if run not in left_out]
+        return [{"platform": {}, "rates": kept, "settings_text": ""}]
+
+
+def test_the_compared_runs_are_no_earlier_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is made twelve times slower excuses nothing by its own time."""
+    monkeypatch.setattr(evidence, "is_of_platform", lambda *said: True)
+    sides = [open_trace(run(tmp_path / "a", 1, 1.0)), open_trace(run(tmp_path / "b", 2, 12.0))]
+    for name, trace in zip("ab", sides):
+        trace.summary.run_id = name
+    earlier = {"a": 12e6, "b": 1e6, "one": 12e6, "two": 11e6}
+    for more, why in (
+        ({}, "nobody knows by how much"),  # of two runs
+        ({"three": 11.5e6}, "more than the 1.09 times by which earlier runs"),
+    ):
+        runs = Runs({**earlier, **more})
+        monkeypatch.setattr("iotune.cli.db.opened", lambda *said, it=runs, **how: it)
+        found = difference(sides[:1], sides[1:], Earlier(None).usual_spread)
+        assert [why in one.why for one in found.times] == [not more, not more, True], found.times
 
 
 def test_folders_are_sides_and_the_newest_run_speaks(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iotune.findings import findings_of
+from iotune.findings import findings_of, look
 from iotune.findings.facts import Facts
 from support.installed.habits import Habits, ids, needs_the_library
 
@@ -13,6 +13,7 @@ pytestmark = needs_the_library
 RANKS = 4
 HABITS = {
     "independent": "independent-transfers",
+    "ungathered": "ungathered-collectives",
     "one-rank": "one-rank",
     "imbalance": "imbalance",
     "file-per-rank": "file-per-rank",
@@ -82,3 +83,16 @@ def test_evidence_has_the_ranks(tmp_path_factory: pytest.TempPathFactory) -> Non
     (imbalance,) = programs.findings("imbalance", good=False, ranks=RANKS).findings
     assert imbalance.evidence[0].ranks == (0,)
     assert "rank 0 writes 24.0 MiB" in imbalance.summary
+
+
+@pytest.mark.parametrize("habit", ["independent", "ungathered"])
+def test_gathering_on_a_disk_of_the_node_is_a_small_matter(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, habit: str
+) -> None:
+    programs = Habits(tmp_path_factory.mktemp("habits"), "parallel_habits")
+    trace = programs.trace(habit, good=False, ranks=RANKS)
+    monkeypatch.setattr(look, "severity", lambda facts, evidence: "high")
+    for filesystem, severity in (("ext4", "low"), ("gpfs", "high")):
+        monkeypatch.setattr(Facts, "filesystem", lambda facts, file, it=filesystem: it)
+        found = {one.id: one.severity for one in findings_of(trace).findings}
+        assert found[HABITS[habit]] == severity, found

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from iotune.findings import Finding, findings_of
+from iotune.findings import thresholds as limit
+from iotune.findings.facts import Facts
+from iotune.reports.tables import size_text
 from support.installed.import_logs import imported
 
 HEAD = "layer,rank,call,file,offset,length,start,duration\n"
@@ -79,3 +82,28 @@ def test_a_little_of_each_of_many_large_files_is_no_small_file(
                 made.truncate(size)
         rows.append(f"posix,0,pread,{file},{offset},4096,{k * 0.01:.2f},0.001")
     assert (finding(rows, tmp_path, "small-files") is not None) == is_small
+
+
+def test_bytes_that_are_read_again_make_no_file_larger(tmp_path: Path) -> None:
+    rows = [
+        f"posix,0,pread,/data/part{k},0,1000,{k * 0.01 + again * 0.001:.6f},0.0001"
+        for k in range(limit.MANY_FILES)
+        for again in range(3)
+    ]
+    found = finding(rows, tmp_path, "small-files")
+    assert found is not None
+    assert found.summary == f"{limit.MANY_FILES} files hold {size_text(1000 * limit.MANY_FILES)}"
+    assert found.evidence[0].text.startswith(f"{limit.MANY_FILES} files of 1000 B on average")
+
+
+def test_only_requests_of_a_block_can_be_misaligned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Facts, "filesystem", lambda facts, file: "gpfs")
+    rows = [
+        f"posix,{k % 2},pwrite,/data/a,{k * 10000 + 100},{8192 if k < 16 else 200},{k}.0,0.1"
+        for k in range(23)
+    ]
+    found = finding(rows, tmp_path, "misaligned")
+    assert found is not None
+    assert found.evidence[0].text.startswith("16 of 16 writes of at least a block of 4096 bytes")

@@ -45,6 +45,27 @@ static void independent(int good) {
   MPI_File_close(&file);
 }
 
+// The same collectively, and a hint that keeps MPI-IO from gathering.
+static void ungathered(int good) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  if (!good) {
+    MPI_Info_set(info, "romio_cb_write", "disable");
+    MPI_Info_set(info, "romio_ds_write", "disable");
+  }
+  MPI_File file;
+  demand(MPI_File_open(MPI_COMM_WORLD, "out.bin", MPI_MODE_CREATE | MPI_MODE_WRONLY, info, &file),
+         "MPI_File_open");
+  MPI_Datatype tiles;
+  MPI_Type_vector(PIECES, PIECE, PIECE * ranks, MPI_BYTE, &tiles);
+  MPI_Type_commit(&tiles);
+  MPI_File_set_view(file, (MPI_Offset)PIECE * rank, MPI_BYTE, tiles, "native", MPI_INFO_NULL);
+  demand(MPI_File_write_all(file, buffer, PIECE * PIECES, MPI_BYTE, MPI_STATUS_IGNORE), "all");
+  MPI_Type_free(&tiles);
+  MPI_Info_free(&info);
+  MPI_File_close(&file);
+}
+
 static void one_rank(int good) {
   MPI_File file = opened("out.bin", MPI_MODE_CREATE | MPI_MODE_WRONLY);
   for (int k = 0; k < 32; ++k) {
@@ -148,15 +169,11 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(int good);
   } habits[] = {
-      {"independent", independent},
-      {"one-rank", one_rank},
-      {"imbalance", imbalance},
-      {"file-per-rank", file_per_rank},
-      {"read-by-all", read_by_all},
-      {"write-by-all", write_by_all},
-      {"sieving", sieving},
-      {"unaligned", unaligned},
-      {"shared-pointer", shared_pointer},
+      {"independent", independent},     {"ungathered", ungathered},
+      {"one-rank", one_rank},           {"imbalance", imbalance},
+      {"file-per-rank", file_per_rank}, {"read-by-all", read_by_all},
+      {"write-by-all", write_by_all},   {"sieving", sieving},
+      {"unaligned", unaligned},         {"shared-pointer", shared_pointer},
   };
   int good = argc > 2 && strcmp(argv[2], "good") == 0;
   MPI_Init(&argc, &argv);

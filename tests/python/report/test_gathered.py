@@ -193,6 +193,10 @@ def test_a_descriptor_says_which_place_has_what() -> None:
     assert shares is not None and shares.slices == (0, 2, 4) and shares.more_slices == 1
     assert shares.cells[1].tolist() == [[4, 5], [6, 7]]
     assert shares_of(pattern("<1D,(IRREGULAR),(4)>", [8], []), "/f", Selections()) is None
+    # Which part of the array it is that they moved nobody knows; an uneven last block is no such.
+    for counts, drawn in (("(1,6)", False), ("(2,5)", False), ("(2,6)", True)):
+        some = pattern(f"<2D,(BLOCK,*),{counts}>", [3, 6], [2, 1])
+        assert (shares_of(some, "/f", Selections()) is not None) == drawn
 
 
 def test_a_halo_is_several_ranks() -> None:

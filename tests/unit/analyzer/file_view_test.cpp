@@ -114,9 +114,12 @@ TEST(MpiAccesses, PointersMoveByWhatWasAskedFor) {
   EXPECT_EQ(calls.last(), " [at 49+4]");
   calls.add("MPI_File_read_shared", {kFile, 1, kInt, 0, 4});
   EXPECT_EQ(calls.last(), " [at ?: a shared file pointer]");
-  calls.add("MPI_File_seek", {kFile, 0, 604, 0});
+  calls.add("MPI_File_seek", {kFile, 0, 604, 0});  // as earlier builds recorded it
   calls.add("MPI_File_write", {kFile, 10, kInt, 0, 4});
   EXPECT_EQ(calls.last(), " [at ?: the file pointer's place is not in the trace]");
+  calls.add("MPI_File_seek", {kFile, -4, 604, 0, 2000});
+  calls.add("MPI_File_write", {kFile, 10, kInt, 0, 4});
+  EXPECT_EQ(calls.last(), " [at 2000+40]");
   calls.add("MPI_File_seek", {kFile, 8, 600, 0});
   calls.add("MPI_File_write", {kFile, 10, kInt, 1, -1});
   EXPECT_EQ(calls.last(), " [at ?: the call failed]");
@@ -142,6 +145,9 @@ TEST(MpiAccesses, AViewHoldsUntilTheNext) {
   calls.add("MPI_File_open", {1, 128, 2, kFile, 0});
   calls.add("MPI_File_write", {kFile, 1, kInt, 0, 4});
   EXPECT_EQ(calls.last(), " [at ?: the file pointer's place is not in the trace]");
+  calls.add("MPI_File_open", {1, 128, 2, kFile, 0, 77});
+  calls.add("MPI_File_write", {kFile, 1, kInt, 0, 4});
+  EXPECT_EQ(calls.last(), " [at 77+4]");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, slowest, times_of
+from iotune.findings.facts import Facts, at_most, evidence, held_bytes, slowest, times_of
 from iotune.findings.finding import LOW, Evidence
 from iotune.findings.rule import Rule, Sighting, c
 from iotune.findings.streams import Stream
@@ -114,19 +114,9 @@ def _seeks(facts: Facts) -> Sighting | None:
 
 
 def _small_files(facts: Facts) -> Sighting | None:
-    size: dict[str, int] = defaultdict(int)
-    reach: dict[str, int] = defaultdict(int)
-    own: dict[str, list[Stream]] = defaultdict(list)
-    for one in facts.streams:
-        if one.file and one.by_program:
-            size[one.file] += one.bytes
-            reach[one.file] = max(reach[one.file], one.end)
-            own[one.file].append(one)
-    small = [
-        file
-        for file in size
-        if 0 < size[file] < limit.SMALL_FILE_BYTES and reach[file] < limit.SMALL_FILE_BYTES
-    ]
+    own = facts.by_file(lambda one: one.by_program)
+    size = {file: held_bytes(streams) for file, streams in own.items()}
+    small = [file for file in size if 0 < size[file] < limit.SMALL_FILE_BYTES]
     if len(small) >= limit.MANY_FILES:
         # A run that takes a little of each of many large files is none of this.
         small = [file for file in small if facts.bytes_now(file) < limit.SMALL_FILE_BYTES]

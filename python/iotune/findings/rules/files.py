@@ -6,11 +6,12 @@ from collections import defaultdict
 
 from iotune.findings import thresholds as limit
 from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
-from iotune.findings.finding import MEDIUM, Evidence
+from iotune.findings.finding import LOW, MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting, c, shell
 from iotune.findings.streams import (
     HDF5_OTHER,
     MPI_READ,
+    MPI_READ_ALL,
     MPI_WRITE,
     MPI_WRITE_ALL,
     Stream,
@@ -43,8 +44,67 @@ def _independent(facts: Facts) -> Sighting | None:
     how = "all the time of these requests; exchanging the data first costs some of it again"
     asked_by_hdf5 = any(one.layer == "hdf5" for each in found for one in facts.of_file[each.file])
     return Sighting(
-        found, summary, at_most(seconds, facts, how), layer="hdf5" if asked_by_hdf5 else "mpiio"
+        found,
+        summary,
+        at_most(seconds, facts, how),
+        severity=_where_gathering_pays(facts, found),
+        layer="hdf5" if asked_by_hdf5 else "mpiio",
     )
+
+
+def _where_gathering_pays(facts: Facts, found: list[Evidence]) -> str:
+    """Low on disks of the node, where the exchange of data often takes longer than it saves."""
+    return LOW if all(facts.is_local(one.file) for one in found) else ""
+
+
+def _ungathered(facts: Facts) -> Sighting | None:
+    found = []
+    for file, streams in facts.by_file(_is_made_of_collective).items():
+        for writes in (True, False):
+            own = [one for one in streams if one.meaning.writes == writes and one.placed]
+            asked = [one for one in facts.of_file[file] if _asks_together(one, writes)]
+            calls, size = sum(one.calls for one in own), sum(one.bytes for one in own)
+            collective = sum(one.calls for one in asked)
+            few = max(limit.FEW_INDEPENDENT_CALLS, limit.UNGATHERED_REQUESTS * collective)
+            if not collective or calls < few or size > limit.SMALL_BYTES * calls:
+                continue
+            # With holes between them they could not be joined.
+            span = max(one.end for one in own) - min(one.begin for one in own)
+            if size < 0.5 * span:
+                continue
+            text = (
+                f"{calls:,} {'writes' if writes else 'reads'} of {size_text(size / calls)} on "
+                f"average for {collective:,} collective calls{_by(own)}"
+            )
+            found.append(evidence(own, text, file))
+    if not found:
+        return None
+    calls = sum(one.calls for one in found)
+    summary = f"MPI-IO made {calls:,} small requests of collective calls, and gathered nothing"
+    how = "all the time of these requests; exchanging the data first costs some of it again"
+    return Sighting(
+        found,
+        summary,
+        at_most(slowest(found), facts, how),
+        severity=_where_gathering_pays(facts, found),
+    )
+
+
+def _is_made_of_collective(one: Stream) -> bool:
+    """What MPI-IO made of collective transfers of data."""
+    made = one.parent in (MPI_READ_ALL, MPI_WRITE_ALL) and one.layer == "posix"
+    same_way = (one.parent == MPI_WRITE_ALL) == one.meaning.writes
+    return made and same_way and one.meaning.transfer and one.outer != HDF5_OTHER
+
+
+def _asks_together(one: Stream, writes: bool) -> bool:
+    means = one.meaning
+    return one.layer == "mpiio" and means.collective and means.transfer and means.writes == writes
+
+
+def _by(streams: list[Stream]) -> str:
+    text = ranks_text(ranks_of(streams))
+    return f", by {text}" if text else ""
 
 
 def _is_independent(one: Stream) -> bool:
@@ -146,6 +206,15 @@ hid_t dxpl = H5Pcreate(H5P_DATASET_XFER);
 H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
 H5Dwrite(set, type, memory, space, dxpl, data);   /* on all ranks */
 """)
+_GATHERING = c("""
+MPI_Info_create(&info);
+MPI_Info_set(info, "romio_cb_write", "enable");   /* and romio_cb_read */
+MPI_File_open(comm, name, mode, info, &file);
+""")
+_GATHERING_OMPIO = shell("""
+mpirun --mca fcoll vulcan ...   # Open MPI's OMPIO: ranks exchange first
+mpirun --mca io ^ompio ...      # or ROMIO instead of it
+""")
 _NO_SIEVING = c("""
 MPI_Info_create(&info);
 /* where the pieces are not tiny */
@@ -175,6 +244,16 @@ RULES = (
         "transfers may be faster.",
         _independent,
         (_COLLECTIVE_MPI, _COLLECTIVE_HDF5),
+    ),
+    Rule(
+        "ungathered-collectives",
+        "collective transfers that MPI-IO did not gather",
+        "mpiio",
+        "Have MPI-IO exchange the data first: a hint of ROMIO's, or another component of Open MPI. "
+        "Measure it: on a local disk single requests may be faster.",
+        _ungathered,
+        (_GATHERING, _GATHERING_OMPIO),
+        (("romio_cb_write", "enable"), ("romio_cb_read", "enable")),
     ),
     Rule(
         "data-sieving",

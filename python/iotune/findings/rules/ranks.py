@@ -6,7 +6,15 @@ import statistics
 from collections import defaultdict
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
+from iotune.findings.facts import (
+    Facts,
+    at_most,
+    evidence,
+    held_bytes,
+    ranks_of,
+    ranks_text,
+    slowest,
+)
 from iotune.findings.finding import LOW, MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting, c
 from iotune.findings.streams import BELOW, MPI_READ_ALL, MPI_WRITE_ALL, Stream
@@ -135,7 +143,7 @@ def _file_per_rank(facts: Facts) -> Sighting | None:
     if len(files) < limit.MANY_OWN_FILES or len(ranks) < 0.5 * facts.run.ranks:
         return None
     streams = [one for file in files for one in own[file]]
-    size = sum(one.bytes for one in streams)
+    size = sum(held_bytes(own[file]) for file in files)
     text = (
         f"{len(files)} files belong to one rank each, {size_text(size / len(files))} on average; "
         f"for one: {files[0].rpartition('/')[2]}"

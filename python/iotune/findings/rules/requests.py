@@ -145,16 +145,16 @@ def _misaligned(facts: Facts) -> Sighting | None:
             calls, size = sum(one.calls for one in own), sum(one.bytes for one in own)
             if facts.is_local(file) and size > limit.LARGE_LOCAL_BYTES * calls:
                 continue
-            uneven = sum(one.misaligned for one in own)
+            uneven, long = sum(one.misaligned for one in own), sum(one.blocks for one in own)
             if is_striped:
-                uneven = _uneven(facts, file, writes, block)
+                uneven, long = _uneven(facts, file, writes, block)
             if uneven < limit.FEW_MISALIGNED_CALLS or uneven < limit.MISALIGNED_SHARE * placed:
                 continue
             striped |= is_striped
             what = f"stripe of {size_text(block)}" if is_striped else f"block of {block} bytes"
             text = (
-                f"{uneven:,} of {placed:,} {'writes' if writes else 'reads'} of a block and more "
-                f"begin or end inside a {what}"
+                f"{uneven:,} of {long:,} {'writes' if writes else 'reads'} of at least a {what} "
+                "begin or end inside one"
             )
             found.append(evidence(own, text + _by(own), file))
     if not found:
@@ -167,14 +167,15 @@ def _reaches_storage(one: Stream) -> bool:
     return one.layer == "posix" and one.meaning.transfer and one.outer != HDF5_OTHER
 
 
-def _uneven(facts: Facts, file: str, writes: bool, block: int) -> int:
-    """Requests of at least a stripe that do not begin or end at one's border."""
-    count = 0
+def _uneven(facts: Facts, file: str, writes: bool, block: int) -> tuple[int, int]:
+    """Requests of at least a stripe that do not begin or end at one's border; all of that size."""
+    count = large = 0
     for offsets, lengths in facts.placed_requests(file, writes):
         long = lengths >= block
         uneven = (offsets % block != 0) | ((offsets + lengths) % block != 0)
         count += int(np.count_nonzero(long & uneven))
-    return count
+        large += int(np.count_nonzero(long))
+    return count, large
 
 
 def _files(found: list[Evidence]) -> str:

@@ -147,6 +147,9 @@ TEST_F(Report, ObservationsGiveTheGain) {
       static_cast<std::int64_t>(vpic_run().files[0].bytes_written + vpic_run().files[0].bytes_read);
   EXPECT_EQ(Json::parse(must(db_.observations({}, workload, moved)))["measured"].size(), 2u);
   EXPECT_TRUE(Json::parse(must(db_.observations({}, workload, 2 * moved)))["measured"].empty());
+  const Json rest = Json::parse(must(db_.observations({}, workload, moved, {"tuned"})))["measured"];
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0]["settings_text"], "");
   workload.ranks = 5;
   EXPECT_TRUE(Json::parse(must(db_.observations({}, workload)))["measured"].empty());
 }
