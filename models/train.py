@@ -209,7 +209,7 @@ def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate
     # As many more as nobody may read here.
     found = without_unread(candidates(shape, 2 * most), case.platform)[:most]
     if not found:
-        raise Error(f"no setting reaches a file of {case.layer} on {shape.filesystem}")
+        raise OutOfReach(f"no setting reaches a file of {case.layer} on {shape.filesystem}")
     return tuple(within_reach(found, shape, taken)[: options.budget])
 
 
@@ -225,7 +225,7 @@ def _allowed(
         else:
             kept.append(one)
     if not kept and reason:
-        raise Error(f"no candidate may be tried; the last one: {reason}")
+        raise OutOfReach(f"nothing may be set; of the last candidate: {reason}")
     return tuple(kept)
 
 
