@@ -60,10 +60,10 @@ def user_block(place: Place) -> None:
 
 def missing(place: Place) -> None:
     """A file that is not there is the fault of no setting."""
-    text = write_config(place.scratch / "c.xml", cb_buffer_size=1048576, romio_ds_write="disable")
+    text = write_config(place.scratch / "c.xml", cb_buffer_size=1048576, romio_cb_write="enable")
     tuned, _ = run(place, "tuned", IOTUNE_CONFIG=text)
     assert tuned["absent"] == "failed"
-    for parameter in ("cb_buffer_size", "romio_ds_write"):
+    for parameter in ("cb_buffer_size", "romio_cb_write"):
         verdict, reason = told(place)["absent", parameter]
         assert (verdict, reason) == ("refused", "the program's call failed"), reason
 
