@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from iotune.models.cases import NO_LIBRARY, OPENED_ANEW, Case, distributions
+from iotune.models.replays.paged_file import page_bytes_of
 from iotune.models.settings.candidates import Candidate, Shape, candidates
 from iotune.models.settings.reach import taken_of, taken_parameters
 from iotune.models.settings.unread import OMPIO, mpi_io_of, unread_by, without_unread
@@ -63,14 +64,9 @@ def prospect_of(
     taken: Mapping[str, str],
 ) -> Prospect:
     """`question`: as the gate is asked; `taken`: what the program sets itself, and why."""
-    hopeful = candidates(shape, _MOST)
-    found = without_unread(hopeful, platform)
-    if not hopeful:
-        return Prospect(why_not=f"no setting is known that helps such files on {shape.filesystem}")
+    found = without_unread(candidates(shape, _MOST), platform)
     if not found:
-        return Prospect(
-            why_not=f"{mpi_io_of(platform)} reads none of the hints that may help such transfers"
-        )
+        return Prospect(why_not=why_nothing(shape, platform))
     kept: list[Candidate] = []
     unproven: dict[tuple[str, str], None] = {}
     why_not = ""
@@ -84,6 +80,13 @@ def prospect_of(
         kept.append(one)
         unproven.update(dict.fromkeys(needed))
     return Prospect(tuple(kept), tuple(unproven), "" if kept else why_not)
+
+
+def why_nothing(shape: Shape, platform: Mapping[str, str]) -> str:
+    """Why there is no candidate at all."""
+    if candidates(shape, 1):
+        return f"{mpi_io_of(platform)} reads none of the hints that may help such transfers"
+    return f"no setting is known that helps such files on {shape.filesystem}"
 
 
 def prospect_of_file(run: Trace, file: FilePattern) -> Prospect:
@@ -156,6 +159,7 @@ def _shape(
         filesystem=filesystem,
         layer=layer,
         mpi=run.mpi,
+        page_bytes=page_bytes_of(file.path) if layer == "hdf5" and not speaker.write else 0,
         datasets=max(1, file.speaker_count),
     )
 

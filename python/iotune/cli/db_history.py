@@ -108,12 +108,16 @@ def ledger(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
              f"{answer['files']} files: "
              f"{hours_text(answer['hours_saved_by_faster'])} saved, "
              f"{hours_text(answer['hours_lost_by_slower'])} lost")  # fmt: skip
-        paragraph(f"slower      {answer['slower_files']} files than the default's median")
-        paragraph(f"unknown     {answer['uncompared_files']} files: no default run to compare with")
+        paragraph(
+            f"slower      {answer['slower_files']} files took longer than the default's median"
+        )
+        paragraph(
+            f"unknown     {answer['uncompared_files']} files have no run at the default beside them"
+        )
         paragraph(f"comparing   {hours_text(answer['hours_spent_on_comparing'])} in "
-             f"{answer['files_left_at_default']} files left at the default")  # fmt: skip
-        paragraph(f"taken back  {answer['reverts']} answers; {answer['refusals']} without effect; "
-             f"{answer['drifts']} drifts")  # fmt: skip
+             f"{answer['files_left_at_default']} files that were left at the default")  # fmt: skip
+        paragraph(f"taken back  {answer['reverts']} answers; {answer['refusals']} had no effect; "
+             f"{answer['drifts']} workloads changed")  # fmt: skip
         if answer["platforms"]:
             table(
                 [Column("platform"), Column("files", number=True), Column("saved", True),

@@ -54,7 +54,7 @@ from iotune.cli.train_cost import (
     cost_text,
     journal_of_case,
     print_plan,
-    proofs_of,
+    prospect_of_group,
     rough_time,
     with_rounds,
 )
@@ -202,7 +202,9 @@ def command(
     )
     of = f" of {len(untrained)}" if len(untrained) > len(cases) else ""
     # What is proven of one group holds for the others.
-    total += PROOF_SECONDS * max(proofs_of(group, options, path) for group in waiting)
+    total += PROOF_SECONDS * max(
+        len(prospect_of_group(group, options, path).unproven) for group in waiting
+    )
     say(f"{len(cases)}{of} pattern{'s' * (len(untrained) > 1)} to train, in up to "
         f"{rough_time(total)}")  # fmt: skip
     allowance = Allowance(limits.runs, limits.bytes)
@@ -220,12 +222,15 @@ def command(
             own = with_method(options, method, group[-1], layers)
             if rounds is None:
                 own = with_rounds(own, resume, group[-1], layers)
+            ahead = prospect_of_group(group, own, path)
+            if ahead.why_not and group[-1].layer != "hdf5":
+                raise OutOfReach(ahead.why_not)
             asked = estimate(group, own)
             refusal = allowance.refusal(asked)
             if refusal:
                 say(f"it takes {refusal}")
                 break
-            say(ahead_text(asked, proofs_of(group, own, path)))
+            say(ahead_text(asked, len(ahead.unproven)))
             if len(group) > 1:
                 say("their files were written one right after the other: measured together")
             outcomes = _measured(group, stack_of(group[-1]), own, database, db)

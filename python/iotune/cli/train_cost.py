@@ -28,7 +28,12 @@ from iotune.models.options import Options
 from iotune.models.outcome import Outcome
 from iotune.models.replays.run_journal import RunJournal, journal_of
 from iotune.models.settings.allowed import question_of
-from iotune.models.settings.prospects import prospect_of, prospect_of_case, shape_of_pattern
+from iotune.models.settings.prospects import (
+    Prospect,
+    prospect_of,
+    prospect_of_case,
+    shape_of_pattern,
+)
 from iotune.models.settings.reach import taken_parameters
 from iotune.models.settings.storage import on_storage
 from iotune.models.survey.stored import of_database
@@ -88,13 +93,13 @@ def cost_text(outcomes: Sequence[Outcome], passed_seconds: float) -> str:
     )
 
 
-def proofs_of(cases: Sequence[Case], options: Options, database: Path) -> int:
-    """Settings of a group's candidates of which it is proven first that they keep every byte."""
+def prospect_of_group(cases: Sequence[Case], options: Options, database: Path) -> Prospect:
+    """What there is to try and to prove for the last of a group, as far as its numbers say."""
     try:
         question = question_of(cases[-1], directory_of(cases[-1], options), database)
-        return len(prospect_of_case(cases[-1], question, options.chosen).unproven)
+        return prospect_of_case(cases[-1], question, options.chosen)
     except Error:
-        return 0  # it is told where the case is trained
+        return Prospect()  # reported where the case is trained
 
 
 def ahead_text(asked: Estimate, proofs: int) -> str:

@@ -77,7 +77,7 @@ def test_what_ompio_does_not_read_is_neither_proven_nor_tried(
     assert "several aggregators" in reason and unproven == []
 
 
-def test_what_the_program_sets_is_told_where_nothing_else_is_left() -> None:
+def test_what_the_program_sets_is_the_reason_where_nothing_else_is_left() -> None:
     shape = Shape(False, False, ("*", "*"), 1, 1 << 30, (8, 8), (64, 64), 4, filesystem="ext4")
     platform = {"mpi": "", "hdf5": "1.10.8", "filesystem": "ext4"}
     question = {**QUESTION, "layer": "hdf5", "mpi": "", "hdf5": "1.10.8", "ranks": 1}
