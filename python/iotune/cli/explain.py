@@ -43,7 +43,7 @@ from iotune.reports.explained import (
 )
 from iotune.reports.losses import SAMPLE, say_losses
 from iotune.traces.chosen_trace import chosen_trace, words_for
-from iotune.traces.summary import FilePattern
+from iotune.traces.summary import FilePattern, RunSummary
 from iotune.traces.trace import Trace
 
 _SETTINGS = [
@@ -104,7 +104,8 @@ def command(
             if group.is_folded:
                 which = "largest" if group.is_mixed else "first"
                 data(f"{group.name}   {len(group.files)} files alike; the {which} one:")
-            _explain(run, file, of_file[id(file)], named=not group.is_folded)
+            training = training_line(file, _prospect(run, file))
+            _explain(summary, file, of_file[id(file)], training, named=not group.is_folded)
         if left_out:
             paragraph(f"not shown: {count_text(len(left_out), 'smaller file')} (--all shows all)")
         others = sum(file.sampled_out and not is_explained(file) for file in summary.files)
@@ -199,13 +200,14 @@ def _outcome(file: FilePattern) -> Hashable:
     )
 
 
-def _explain(run: Trace, file: FilePattern, brought: Comparison, named: bool = True) -> None:
+def _explain(
+    run: RunSummary, file: FilePattern, brought: Comparison, training: str = "", named: bool = True
+) -> None:
     if named:
         data(file.path)
-    _say("recognised", recognised_text(run.summary, file))
+    _say("recognised", recognised_text(run, file))
     _say_actual_io(file)
     _say("matched", *matched_lines(file))
-    training = training_line(file, _prospect(run, file))
     if training:
         _say("training", training)
     if file.settings:
