@@ -16,6 +16,7 @@ from iotune.models.replays.preceding_files import (
     with_preceding_files,
 )
 from iotune.models.settings.candidates import Shape
+from iotune.models.settings.chunk_caches import chunks_in_use, default_cache_bytes
 
 from iotune import core
 from iotune.errors import Error
@@ -28,6 +29,10 @@ from iotune.traces.trace import Trace, open_trace
 MOST_BYTES = 512 * 1024 * 1024
 # In a platform (patterndb/store/records.h).
 NO_LIBRARY = "none"
+OPENED_ANEW = (
+    "the program opens its dataset anew for each transfer, which empties its chunk cache: keep it "
+    "open"
+)
 # What they gain is lost when a program closes its dataset or its file.
 _UNTIL_CLOSED = ("chunk_cache", "sieve_buf_size", "page_buffer", "mdc_size")
 
@@ -116,10 +121,7 @@ def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
         case.unmeasurable |= dict.fromkeys(_UNTIL_CLOSED, why)
         plan = plan_of_pattern(stored_pattern(case), max(1, case.datasets))
     elif plan.keeps_no_dataset_open:
-        case.unmeasurable["chunk_cache"] = (
-            "the program opens its dataset anew for each transfer, which empties its chunk cache: "
-            "keep it open"
-        )
+        case.unmeasurable["chunk_cache"] = OPENED_ANEW
     cut = cut_plan(plan, most_bytes)
     if cut is not plan:
         case.notes.append(
@@ -250,7 +252,14 @@ def shape_of(case: Case, plan: Plan, filesystem: str) -> Shape:
         mpi=case.platform.get("mpi", ""),
         page_bytes=plan.files[-1].page_bytes,
         datasets=case.datasets,
+        chunks_in_use=_chunks_in_use(case, plan),
     )
+
+
+def _chunks_in_use(case: Case, plan: Plan) -> int:
+    if case.write or not case.pattern.get("chunk"):
+        return 0
+    return chunks_in_use(plan.files[-1], default_cache_bytes(case.platform.get("hdf5", "")))
 
 
 def shape_of_calls(case: Case, file_bytes: int, filesystem: str) -> Shape:

@@ -40,6 +40,7 @@ from iotune.models.replays.call_bench import CallBench, call_plan_of
 from iotune.models.replays.preceding_files import PrecededPlan, as_own_files
 from iotune.models.replays.stack import demand_same_storage
 from iotune.models.settings.candidates import Candidate, Shape, candidates, refinements
+from iotune.models.settings.prospects import why_nothing
 from iotune.models.settings.reach import OutOfReach, taken_parameters, within_reach
 from iotune.models.settings.space import space
 from iotune.models.settings.storage import case_on_storage
@@ -209,7 +210,7 @@ def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate
     # As many more as nobody may read here.
     found = without_unread(candidates(shape, 2 * most), case.platform)[:most]
     if not found:
-        raise Error(f"no setting reaches a file of {case.layer} on {shape.filesystem}")
+        raise OutOfReach(why_nothing(shape, case.platform))
     return tuple(within_reach(found, shape, taken)[: options.budget])
 
 
@@ -225,7 +226,7 @@ def _allowed(
         else:
             kept.append(one)
     if not kept and reason:
-        raise Error(f"no candidate may be tried; the last one: {reason}")
+        raise OutOfReach(f"nothing may be set; of the last candidate: {reason}")
     return tuple(kept)
 
 

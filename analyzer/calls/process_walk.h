@@ -14,7 +14,7 @@ namespace iotune::analyzer {
 
 struct Member {
   std::uint64_t wall_ns;  // when it started, Unix time
-  bool died;              // it ended without a word
+  bool died;              // it ended early
 };
 
 // Processes that are alike are gone through once; of the others only where they moved what.

@@ -93,7 +93,7 @@ struct FilePattern {
   double io_seconds;
   double elapsed_seconds;    // first open to last close
   double opened_at_seconds;  // after the run's first call
-  // A process that ended without a word (a signal, _exit) left it open: what it would have moved
+  // A process that ended early (a signal, _exit) left it open: what it would have moved
   // is not known.
   bool cut_short;
   // Of a long series: of some opening only its times and settings are known (IOTUNE_RECORD).

@@ -13,6 +13,7 @@ from typing import Any
 
 from iotune.models.cases import NO_LIBRARY, Case
 from iotune.models.settings.candidates import Candidate
+from iotune.models.settings.prospects import refusal_of
 
 from iotune import core
 from iotune.errors import Error
@@ -42,15 +43,13 @@ class Allowed:
         for name in candidate.settings:
             if name in case.unmeasurable:
                 return case.unmeasurable[name]
-        question = self._question(case, directory)
-        refused = core.gate_refusals(question, candidate.settings)
-        for one in refused:
-            if not one["unproven_name"]:
-                return one["reason"]
-        if not refused:
-            return ""
+        question = question_of(case, directory, self._path)
+        reason, unproven = refusal_of(question, case.platform, candidate)
+        if reason or not unproven:
+            return reason
         prover = self._prover(case, directory)
         if isinstance(prover, str):
+            refused = core.gate_refusals(question, candidate.settings)
             return f"{refused[0]['reason']} ({prover})"
         assert prover.site is not None
         question.update(prover.site.question(directory))
@@ -68,17 +67,6 @@ class Allowed:
         still = core.gate_refusals(question, candidate.settings)
         return still[0]["reason"] if still else ""
 
-    def _question(self, case: Case, directory: Path) -> dict[str, Any]:
-        libraries = {
-            name: "" if case.platform.get(name) == NO_LIBRARY else case.platform.get(name, "")
-            for name in ("mpi", "hdf5")
-        }
-        return {
-            "layer": case.layer, "program": "iotune train", "file": str(directory / "file"),
-            "filesystem": core.filesystem_of(directory), "ranks": case.ranks,
-            "database": str(self._path), "config": "", **libraries,
-        }  # fmt: skip
-
     def _prover(self, case: Case, directory: Path) -> Prover | str:
         """One for each file system and number of ranks, or why there is none."""
         key = (str(directory), case.ranks)
@@ -93,6 +81,19 @@ class Allowed:
             except Error as problem:
                 self._provers[key] = str(problem)
         return self._provers[key]
+
+
+def question_of(case: Case, directory: Path, database: Path) -> dict[str, Any]:
+    """As the gate is asked about a case's files there."""
+    libraries = {
+        name: "" if case.platform.get(name) == NO_LIBRARY else case.platform.get(name, "")
+        for name in ("mpi", "hdf5")
+    }
+    return {
+        "layer": case.layer, "program": "iotune train", "file": str(directory / "file"),
+        "filesystem": core.filesystem_of(directory), "ranks": case.ranks,
+        "database": str(database), "config": "", **libraries,
+    }  # fmt: skip
 
 
 def _setting(name: str, value: str) -> Setting | None:

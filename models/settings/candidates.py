@@ -10,6 +10,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from iotune.models.settings.chunk_caches import cache_bytes_for
 from iotune.models.settings.own_hints import own_hints
 from iotune.models.settings.storage_targets import Targets
 from iotune.models.settings.stripes import Striping, stripings
@@ -21,8 +22,6 @@ _MIB = 1024 * 1024
 _LARGE_FILE_BYTES = 64 * _MIB
 # Aggregators beyond a few contend for the same storage.
 _MOST_AGGREGATORS = 8
-# Of a dataset and rank; the tuner cuts it to what the node has.
-_MOST_CACHE_BYTES = 1024 * _MIB
 # Threshold and boundary: the smallest threshold that the tuner does not raise.
 ALIGNMENT = f"{4 * _MIB},{_MIB}"
 STRIPED = ("lustre", "cephfs")
@@ -54,6 +53,7 @@ class Shape:
     mpi: str = ""  # as traces name it
     page_bytes: int = 0  # of a file that HDF5 keeps in pages
     datasets: int = 1
+    chunks_in_use: int = 0  # that reads come back to; 0: not known
     nodes: int = 1
     targets: Targets | None = None  # of the storage; None: nobody looked
     # Stripe counts that response times rule out.
@@ -197,14 +197,13 @@ def chunk_caches(shape: Shape) -> list[int]:
     chunk_bytes = shape.element_bytes
     for extent in shape.chunk:
         chunk_bytes *= extent
+    if shape.chunks_in_use:
+        return [cache_bytes_for(shape.chunks_in_use, chunk_bytes)]
     # Row by row every chunk beside the row's first comes up again with the next row.
     beside = 1
     for extent, size in zip(shape.chunk[1:], shape.dimensions[1:]):
         beside *= -(-size // extent)
-    sizes = [
-        min(max(32 * _MIB, chunks * chunk_bytes), _MOST_CACHE_BYTES)
-        for chunks in (max(8, beside + 1), 8)
-    ]
+    sizes = [cache_bytes_for(chunks, chunk_bytes) for chunks in (max(8, beside + 1), 8)]
     return list(dict.fromkeys(sizes))
 
 

@@ -53,11 +53,14 @@ def taken_parameters(case: Case) -> dict[str, str]:
     a value that nobody tries.
     """
     trace = trace_of_case(case)
-    if trace is None:
-        return {}
+    return {} if trace is None else taken_of(trace, case.file)
+
+
+def taken_of(trace: Trace, path: str) -> dict[str, str]:
+    """The same of a file of a trace."""
     found: dict[str, str] = {}
     for file in trace.summary.files:
-        if file.path != case.file:
+        if file.path != path:
             continue
         for one in file.settings:
             if one.verdict != "refused" or one.reason.endswith(_PROVABLE):
@@ -67,7 +70,7 @@ def taken_parameters(case: Case) -> dict[str, str]:
             elif not one.reason.startswith(_NO_FAULT):
                 found.setdefault(one.parameter, f"refused in its run, {one.reason}")
     # A run without settings refused none: its own calls tell, where they were recorded.
-    for parameter, value in _set_by_calls(trace, case.file).items():
+    for parameter, value in _set_by_calls(trace, path).items():
         found.setdefault(parameter, f"the program sets it itself, to {value}")
     return found
 

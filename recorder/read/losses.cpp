@@ -47,8 +47,8 @@ std::vector<std::string> losses_of(const TraceIndex& index) {
                        " calls are missing");
     }
     if (process.end.empty()) {
-      losses.push_back(name + (process.alive ? "is still running"
-                                             : "ended without a word (a signal, _exit or exec)"));
+      losses.push_back(
+          name + (process.alive ? "is still running" : "ended early (a signal, _exit or exec)"));
     }
   }
   if (sampled_out > 0) {

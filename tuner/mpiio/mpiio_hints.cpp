@@ -230,6 +230,12 @@ std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept {
   return hash;
 }
 
+void excuse_hints(HintPlan& plan) noexcept {
+  for (Reason& refused : plan.refused) {
+    if (refused == Reason::kCallFailed) refused = Reason::kProgramsCallFailed;
+  }
+}
+
 void drop_hints(const Decision& decision, Reason reason, HintPlan& plan) noexcept {
   for (int i = 0; i < decision.setting_count; ++i) {
     if (plan.refused[i] == Reason::kNone && is_beneath_hdf5(setting_of(decision, i).name))

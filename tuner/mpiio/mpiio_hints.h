@@ -62,6 +62,9 @@ Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan, const Decisio
 // A text of all hints that the plan adds, for ranks to compare.
 std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept;
 
+// The program's own call failed too: that was the fault of no hint.
+void excuse_hints(HintPlan& plan) noexcept;
+
 // Leaves all of them out, for `reason` where none stands yet.
 void drop_hints(const Decision& decision, Reason reason, HintPlan& plan) noexcept;
 

@@ -173,6 +173,7 @@ void after_mpiio_open(Provider& provider, const char* path, Word file, int resul
   disarm(open->opens);
   if (open->notes) {
     note_decision(path, open->answer.decision);
+    if (result != 0) excuse_hints(open->hints);
     note_hints(*mpi, result == 0 ? file : 0, path, open->answer.decision, open->hints);
     finish_and_note(open->opens, open->hints.wanted);
   }

@@ -13,7 +13,7 @@ RankOption = Annotated[
 ]
 LayerOption = Annotated[
     Optional[list[str]],
-    typer.Option("--layer", help="Only hdf5, mpi, posix, stdio or iotune; more than one may be."),
+    typer.Option("--layer", help="Only hdf5, mpi, posix, stdio or iotune; may be repeated."),
 ]
 FileOption = Annotated[
     Optional[list[str]],

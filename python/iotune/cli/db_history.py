@@ -33,6 +33,7 @@ from iotune.reports.applied_log import (
     folder_of_site,
     read_applied_log,
 )
+from iotune.reports.tables import hours_text
 
 
 @app.command()
@@ -103,20 +104,25 @@ def ledger(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json("db-ledger", answer)
     else:
-        paragraph(f"saved       {answer['hours_saved']:.4g} h of I/O in {answer['files']} files: "
-             f"{answer['hours_saved_by_faster']:.4g} h less "
-             f"{answer['hours_lost_by_slower']:.4g} h")  # fmt: skip
-        paragraph(f"slower      {answer['slower_files']} files than the default's median")
-        paragraph(f"unknown     {answer['uncompared_files']} files: no default run to compare with")
-        paragraph(f"comparing   {answer['hours_spent_on_comparing']:.4g} h in "
-             f"{answer['files_left_at_default']} files left at the default")  # fmt: skip
-        paragraph(f"taken back  {answer['reverts']} answers; {answer['refusals']} without effect; "
-             f"{answer['drifts']} drifts")  # fmt: skip
+        paragraph(f"saved       {hours_text(answer['hours_saved'])} of I/O in "
+             f"{answer['files']} files: "
+             f"{hours_text(answer['hours_saved_by_faster'])} saved, "
+             f"{hours_text(answer['hours_lost_by_slower'])} lost")  # fmt: skip
+        paragraph(
+            f"slower      {answer['slower_files']} files took longer than the default's median"
+        )
+        paragraph(
+            f"unknown     {answer['uncompared_files']} files have no run at the default beside them"
+        )
+        paragraph(f"comparing   {hours_text(answer['hours_spent_on_comparing'])} in "
+             f"{answer['files_left_at_default']} files that were left at the default")  # fmt: skip
+        paragraph(f"taken back  {answer['reverts']} answers; {answer['refusals']} had no effect; "
+             f"{answer['drifts']} workloads changed")  # fmt: skip
         if answer["platforms"]:
             table(
-                [Column("platform"), Column("files", number=True), Column("hours saved", True),
+                [Column("platform"), Column("files", number=True), Column("saved", True),
                  Column("slower", number=True)],
-                [[cell_text(one["platform"]), str(one["files"]), f"{one['hours_saved']:.4g}",
+                [[cell_text(one["platform"]), str(one["files"]), hours_text(one['hours_saved']),
                   str(one["slower_files"])] for one in answer["platforms"]],
                 indent=2,
             )  # fmt: skip

@@ -27,8 +27,9 @@ from iotune.cli.output import (
 from iotune.database.answers import Answers
 from iotune.errors import Error
 from iotune.models.measuring.paired import Gain
+from iotune.models.settings.prospects import Prospect, prospect_of_file
 from iotune.reports.actual_io import done_text, sum_of, taken_apart, told_settings
-from iotune.reports.alike import Alike, folded, masked, patterns_of
+from iotune.reports.alike import Alike, masked, patterns_of, screenful
 from iotune.reports.evidence import Comparison, compare_with_default
 from iotune.reports.explained import (
     brought_lines,
@@ -38,10 +39,12 @@ from iotune.reports.explained import (
     needs_training,
     prefetched_lines,
     recognised_text,
+    training_line,
 )
 from iotune.reports.losses import SAMPLE, say_losses
 from iotune.traces.chosen_trace import chosen_trace, words_for
 from iotune.traces.summary import FilePattern, RunSummary
+from iotune.traces.trace import Trace
 
 _SETTINGS = [
     Column("setting"),
@@ -91,14 +94,20 @@ def command(
         )
     else:
         of_file = dict(zip(map(id, files), brought))
-        for group in [Alike([one]) for one in files] if everything else folded(files, _decided):
+        groups, left_out = (
+            ([Alike([one]) for one in files], [])
+            if everything
+            else screenful(files, _decided, _outcome)
+        )
+        for group in groups:
+            file = group.largest if group.is_mixed else group.files[0]
             if group.is_folded:
-                first = group.files[0]
-                data(f"{group.name}   {len(group.files)} files alike; the first one:")
-                _explain(summary, first, of_file[id(first)], named=False)
-                continue
-            for file in group.files:
-                _explain(summary, file, of_file[id(file)])
+                which = "largest" if group.is_mixed else "first"
+                data(f"{group.name}   {len(group.files)} files alike; the {which} one:")
+            training = training_line(file, _prospect(run, file))
+            _explain(summary, file, of_file[id(file)], training, named=not group.is_folded)
+        if left_out:
+            paragraph(f"not shown: {count_text(len(left_out), 'smaller file')} (--all shows all)")
         others = sum(file.sampled_out and not is_explained(file) for file in summary.files)
         if others:
             data()
@@ -107,8 +116,11 @@ def command(
                 f"were not recorded {SAMPLE}"
             )
         if not files and not others:
-            data("of no file there was anything to decide")
-    _next(files, words_for(run, trace))
+            paragraph(
+                "no settings were looked for: this run moved no file through HDF5 or MPI-IO, and "
+                "none was read ahead"
+            )
+    _next(run, files, words_for(run, trace))
 
 
 def _database(db: Optional[Path]) -> Optional[core.Database]:
@@ -121,14 +133,19 @@ def _database(db: Optional[Path]) -> Optional[core.Database]:
         return None
 
 
-def _next(files: list[FilePattern], trace: list[str]) -> None:
-    if any(needs_training(file) for file in files):
-        next_command("iotune", "train", why="measures settings for what is untrained")
+def _next(run: Trace, files: list[FilePattern], trace: list[str]) -> None:
+    open_files = [file for file in files if needs_training(file)]
+    if any(_prospect(run, file).candidates for file in open_files):
+        next_command("iotune", "train", why="measures settings for what has no answer")
     elif any(file.decision_row >= 0 for file in files):
         row = next(file.decision_row for file in files if file.decision_row >= 0)
         next_command("iotune", "db", "list", why=f"row {row} and all others")
     else:
-        next_command("iotune", "show", *trace)
+        next_command("iotune", "advise", *trace, why="what the program itself may do")
+
+
+def _prospect(run: Trace, file: FilePattern) -> Prospect:
+    return prospect_of_file(run, file) if needs_training(file) else Prospect()
 
 
 def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
@@ -171,12 +188,28 @@ def _decided(file: FilePattern) -> Hashable:
     )
 
 
-def _explain(run: RunSummary, file: FilePattern, brought: Comparison, named: bool = True) -> None:
+def _outcome(file: FilePattern) -> Hashable:
+    """What of it must not differ where files of a run with very many are explained together."""
+    settings = tuple((one.parameter, one.wanted, one.verdict) for one in told_settings(file))
+    return (
+        file.sampled_out,
+        file.decision_source,
+        file.decision_row,
+        file.decision_state,
+        settings,
+    )
+
+
+def _explain(
+    run: RunSummary, file: FilePattern, brought: Comparison, training: str = "", named: bool = True
+) -> None:
     if named:
         data(file.path)
     _say("recognised", recognised_text(run, file))
     _say_actual_io(file)
     _say("matched", *matched_lines(file))
+    if training:
+        _say("training", training)
     if file.settings:
         table(
             _SETTINGS,

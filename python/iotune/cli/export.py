@@ -52,7 +52,8 @@ def command(
         typer.Option("--format", help="Default: what the ending of -o says, else csv."),
     ] = None,
     output: Annotated[
-        Optional[str], typer.Option("-o", "--output", metavar="FILE", help="- is stdout.")
+        Optional[str],
+        typer.Option("-o", "--output", metavar="FILE", help="Where it goes; - is stdout."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
     regions: Annotated[

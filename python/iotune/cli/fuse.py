@@ -81,7 +81,7 @@ def command(
     ] = None,
     prefetch_memory: Annotated[
         Optional[str],
-        typer.Option(metavar="SIZE", help="For what is read ahead: 64MiB unless told."),
+        typer.Option(metavar="SIZE", help="For what is read ahead. Default: 64MiB."),
     ] = None,
 ) -> None:
     """Mount it."""

@@ -40,7 +40,7 @@ _SCRATCH_BYTES = 64 << 20
 def command(
     on: Annotated[
         Optional[Path],
-        typer.Option("--on", metavar="DIR", help="On whose file system. Default: this folder's."),
+        typer.Option("--on", metavar="DIR", help="A folder of the file system. Default: this one."),
     ] = None,
     ranks: Annotated[
         int,
@@ -52,7 +52,7 @@ def command(
     ] = None,
     setting: Annotated[
         Optional[list[str]],
-        typer.Option(metavar="NAME", help="Only this one; may be given often."),
+        typer.Option(metavar="NAME", help="Only this one; may be repeated."),
     ] = None,
     again: Annotated[bool, typer.Option("--all", help="Also what is proven already.")] = False,
     list_only: Annotated[

@@ -1,13 +1,13 @@
 """Show what a run did: its totals, then its patterns per file and dataset; or the calls themselves.
 
-Without TRACE the last run's. Descriptors are those of docs/descriptors.md; a star before a
-dataset says that it speaks for its file (it is one of the largest). Of files without HDF5 the
-array is inferred from the bytes of all ranks, and what else they may be is said below. Files that
-differ by their numbers alone and have the same patterns are one line with their count; folders and
-files of which no byte was moved are left out. --all shows each. With
---calls one line a call: seconds since the epoch, call with arguments and result, duration in
-seconds; ~ before times that were interpolated from the pattern's. With --json too, one object
-a line.
+Without TRACE the last run's. Descriptors are those of docs/descriptors.md; a star marks the largest
+datasets, whose pattern iotune takes for the file. Of files without HDF5 an array is inferred from
+the bytes of all ranks, and a line at the end says what else they may be. Files that differ by their
+numbers alone and have the same patterns are one entry with their count. Of a run with very many
+files about a screen of entries is shown, folded by folder and name; folders and files of which no
+byte was moved are left out. --all shows each. With --calls one line a call: seconds since the
+epoch, call with arguments and result, duration in seconds; ~ before times that were interpolated
+from the pattern's. With --json too, one object a line.
 """
 
 from pathlib import Path

@@ -48,10 +48,14 @@ from iotune.cli.output import (
     value_of,
 )
 from iotune.cli.train_cost import (
+    PROOF_SECONDS,
     ROUNDS,
+    ahead_text,
     cost_text,
     journal_of_case,
     print_plan,
+    prospect_of_group,
+    rough_time,
     with_rounds,
 )
 from iotune.cli.train_method import RACE, checked, with_method
@@ -69,12 +73,14 @@ from iotune.models.outcome import Outcome
 from iotune.models.replays.stack import stack_of
 from iotune.models.settings.allowed import Allowed
 from iotune.models.settings.candidates import Candidate, parse_candidate
+from iotune.models.settings.reach import OutOfReach
 from iotune.models.survey.stored import add_trials
 from iotune.models.train import OutOfTime, train_calls, train_cases
 from iotune.models.train_plan import Allowance, estimate
 from iotune.quantities import budget_of, duration_seconds
 from iotune.replay.mpi import Mpi
 from iotune.replay.replayer import find_call_replayer, find_replayer
+from iotune.reports.nothing_to_train import next_without_result, tell_nothing
 from iotune.traces.summary import FilePattern, RunSummary
 
 _CANDIDATES = 12
@@ -87,11 +93,12 @@ def command(
         Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
     ] = None,
     rounds: Annotated[
-        Optional[int], typer.Option(min=3, help="Of each arm. Default: as the noise here asks.")
+        Optional[int],
+        typer.Option(min=3, help="Rounds of each candidate. Default: by the noise here."),
     ] = None,
     candidates: Annotated[
         Optional[list[str]],
-        typer.Option(metavar="SETTINGS", help="'name=value;name=value'; may be given often."),
+        typer.Option(metavar="SETTINGS", help="'name=value;name=value'; may be repeated."),
     ] = None,
     budget: Annotated[
         Optional[list[str]],
@@ -103,27 +110,32 @@ def command(
         Optional[str],
         typer.Option(
             metavar="NAME",
-            help="race, ours, tpe …: what chooses candidates. Default: what is known.",
+            help="How candidates are chosen: race, ours, tpe … Default: by what is known here.",
         ),
     ] = None,
     is_survey: Annotated[
         bool, typer.Option("--survey", help="Measure drawn patterns, and fit a model to them.")
     ] = False,
     ranks: Annotated[
-        Optional[list[int]], typer.Option(min=1, help="Of a survey's patterns; may be repeated.")
+        Optional[list[int]],
+        typer.Option(min=1, help="With --survey: of its patterns; may be repeated."),
     ] = None,
     directory: Annotated[
         Optional[Path],
-        typer.Option("--dir", metavar="DIR", help="Default: where each pattern's file lay."),
+        typer.Option(
+            "--dir", metavar="DIR", help="Where to measure. Default: where each file lay."
+        ),
     ] = None,
     pattern: Annotated[
         Optional[int], typer.Option(metavar="ID", help="Only this one of `iotune db list`.")
     ] = None,
     file: Annotated[
-        Optional[str], typer.Option(metavar="GLOB", help="Only those of such a path or name.")
+        Optional[str],
+        typer.Option(metavar="GLOB", help="Only patterns of files with such a path or name."),
     ] = None,
     most_time: Annotated[
-        Optional[str], typer.Option("--for", metavar="TIME", help="At most so long: 10m, 1h30m.")
+        Optional[str],
+        typer.Option("--for", metavar="TIME", help="Stop after this time: 10m, 1h30m."),
     ] = None,
     script: Annotated[
         Optional[Path],
@@ -131,7 +143,7 @@ def command(
     ] = None,
     scheduler: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Of the script: slurm, pbs, lsf, flux or a template."),
+        typer.Option(metavar="NAME", help="With --script: slurm, pbs, lsf, flux or a template."),
     ] = "slurm",
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with what was measured when it was stopped.")
@@ -167,13 +179,7 @@ def command(
     if not cases:
         if pattern is not None:
             database.show(pattern)  # raises where there is none
-        _say_nothing(untrained, pattern, file)
-        if as_json:
-            print_json("train", [])
-        if untrained or database.patterns()["patterns"]:
-            next_command("iotune", "db", "list")
-        else:
-            next_command("iotune", "run", "--", "...", why="no run has left a pattern to train yet")
+        tell_nothing(database, untrained, pattern, file, as_json)
         return
     options = Options(
         rounds or ROUNDS, limits.candidates or _CANDIDATES, chosen, directory, until=until,
@@ -185,16 +191,22 @@ def command(
         write_script(cases, script, scheduler, sys.argv[sys.argv.index("train") + 1 :])
         return
     if dry_run:
-        print_plan(groups_of_cases(cases), options, as_json)
+        print_plan(groups_of_cases(cases), options, db or core.default_database(), as_json)
         return
     results: list[dict[str, Any]] = []
-    waiting, failed = groups_of_cases(cases), 0
+    waiting, failed, beyond_reach = groups_of_cases(cases), 0, True
     layers = _layers(database, db)
+    path = db or core.default_database()
     total = sum(
         estimate(group, replace(options, method=method or RACE)).seconds for group in waiting
     )
     of = f" of {len(untrained)}" if len(untrained) > len(cases) else ""
-    say(f"{len(cases)}{of} untrained, at most some {_rough_time(total)}")
+    # What is proven of one group holds for the others.
+    total += PROOF_SECONDS * max(
+        len(prospect_of_group(group, options, path).unproven) for group in waiting
+    )
+    say(f"{len(cases)}{of} pattern{'s' * (len(untrained) > 1)} to train, in up to "
+        f"{rough_time(total)}")  # fmt: skip
     allowance = Allowance(limits.runs, limits.bytes)
     while waiting:
         if time.monotonic() > until:
@@ -210,12 +222,15 @@ def command(
             own = with_method(options, method, group[-1], layers)
             if rounds is None:
                 own = with_rounds(own, resume, group[-1], layers)
+            ahead = prospect_of_group(group, own, path)
+            if ahead.why_not and group[-1].layer != "hdf5":
+                raise OutOfReach(ahead.why_not)
             asked = estimate(group, own)
             refusal = allowance.refusal(asked)
             if refusal:
                 say(f"it takes {refusal}")
                 break
-            say(f"at most {asked.runs} replays, some {_rough_time(asked.seconds)}")
+            say(ahead_text(asked, len(ahead.unproven)))
             if len(group) > 1:
                 say("their files were written one right after the other: measured together")
             outcomes = _measured(group, stack_of(group[-1]), own, database, db)
@@ -225,6 +240,7 @@ def command(
                 waiting[:0] = [[case] for case in group]
             else:
                 failed += len(group)
+                beyond_reach = beyond_reach and isinstance(problem, OutOfReach)
                 say(f"pattern {group[0].id} stays untrained: {problem}")
             continue
         for outcome in outcomes:
@@ -255,7 +271,7 @@ def command(
     elif results:
         next_command("iotune", "advise", why="nothing to set was found: what the program may do")
     else:
-        next_command("iotune", "doctor", why="looks for what training needs")
+        next_without_result(beyond_reach and failed > 0)
     if failed and not results:
         raise typer.Exit(1)
 
@@ -266,15 +282,6 @@ def _is_chosen(case: Case, pattern: Optional[int], file: Optional[str]) -> bool:
     return file is None or any(
         fnmatch.fnmatchcase(name, file) for name in (case.file, os.path.basename(case.file))
     )
-
-
-def _say_nothing(untrained: list[Case], pattern: Optional[int], file: Optional[str]) -> None:
-    if not untrained:
-        say("nothing is untrained")
-    elif pattern is not None:
-        say(f"pattern {pattern} is not untrained; {len(untrained)} others are")
-    else:
-        say(f"of {len(untrained)} untrained none is of a file {file}")
 
 
 def _without_answer(cases: list[Case], db: Optional[Path]) -> list[Case]:
@@ -308,14 +315,6 @@ def _layers(database: core.Database, db: Optional[Path]) -> list[core.Database]:
 
 def _database_paths(db: Optional[Path]) -> list[Path]:
     return [db] if db is not None else [core.default_database(), *core.lower_databases()]
-
-
-def _rough_time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def _measured(

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from iotune import core
@@ -26,11 +27,19 @@ from iotune.models.measuring.noise import noise_of
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
 from iotune.models.replays.run_journal import RunJournal, journal_of
-from iotune.models.settings.candidates import candidates
+from iotune.models.settings.allowed import question_of
+from iotune.models.settings.prospects import (
+    Prospect,
+    prospect_of,
+    prospect_of_case,
+    shape_of_pattern,
+)
+from iotune.models.settings.reach import taken_parameters
 from iotune.models.settings.storage import on_storage
 from iotune.models.survey.stored import of_database
-from iotune.models.train_plan import directory_of, estimate
+from iotune.models.train_plan import Estimate, directory_of, estimate
 
+PROOF_SECONDS = 120.0  # at most, of one setting; most take less
 ROUNDS = 5  # where nothing is known of a platform's noise
 _PLAN_COLUMNS = [
     Column("pattern", True), Column("descriptor"), Column("where"), Column("replays", True),
@@ -84,7 +93,38 @@ def cost_text(outcomes: Sequence[Outcome], passed_seconds: float) -> str:
     )
 
 
-def print_plan(waiting: Sequence[Sequence[Case]], options: Options, as_json: bool) -> None:
+def prospect_of_group(cases: Sequence[Case], options: Options, database: Path) -> Prospect:
+    """What there is to try and to prove for the last of a group, as far as its numbers say."""
+    try:
+        question = question_of(cases[-1], directory_of(cases[-1], options), database)
+        return prospect_of_case(cases[-1], question, options.chosen)
+    except Error:
+        return Prospect()  # reported where the case is trained
+
+
+def ahead_text(asked: Estimate, proofs: int) -> str:
+    """What measuring a group takes at most."""
+    replays = f"up to {count_text(asked.runs, 'replay')} in {rough_time(asked.seconds)}"
+    if not proofs:
+        return replays
+    return (
+        f"first the proof that {count_text(proofs, 'setting')} keep every byte, in up to "
+        f"{rough_time(PROOF_SECONDS * proofs)}; then {replays}"
+    )
+
+
+def rough_time(seconds: float) -> str:
+    """To the second, the minute or the tenth of an hour."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def print_plan(
+    waiting: Sequence[Sequence[Case]], options: Options, database: Path, as_json: bool
+) -> None:
     """What would be measured; nothing is run or written."""
     plans: list[dict[str, Any]] = []
     for group in waiting:
@@ -95,7 +135,7 @@ def print_plan(waiting: Sequence[Sequence[Case]], options: Options, as_json: boo
                     "pattern": case.id, "descriptor": case.descriptor,
                     "where": _where(case, options), "replays": asked.runs,
                     "seconds": round(asked.seconds, 1), "bytes": asked.moved_bytes,
-                    "candidates": _candidates(case, options),
+                    "candidates": _candidates(case, options, database),
                 }
             )  # fmt: skip
     if as_json:
@@ -120,18 +160,24 @@ def _where(case: Case, options: Options) -> str:
         return str(problem)
 
 
-def _candidates(case: Case, options: Options) -> list[str]:
+def _candidates(case: Case, options: Options, database: Path) -> list[str]:
     if options.chosen:
         return [one.text for one in options.chosen]
     try:
-        plan = plan_of_case(case)
         directory = directory_of(case, options)
-        shape = shape_of(case, plan, core.filesystem_of(directory))
+        filesystem = core.filesystem_of(directory)
+        if case.layer == "hdf5":
+            shape = shape_of(case, plan_of_case(case), filesystem)
+        else:
+            shape = shape_of_pattern(case, filesystem)
         shape, _, _ = on_storage(shape, directory, case.nodes, options.latency_of)
-        found = candidates(shape, options.budget)
+        question = question_of(case, directory, database)
+        found = prospect_of(shape, case.platform, question, taken_parameters(case))
     except Error as problem:
         return [f"none: {problem}"]
-    return [one.text for one in found]
+    if found.why_not:
+        return [f"none: {found.why_not}"]
+    return [one.text for one in found.candidates[: options.budget]]
 
 
 def _time_text(seconds: float) -> str:

@@ -21,7 +21,7 @@ def write_script(
 ) -> None:
     """Write it. Raises Error where a template is none, or the file cannot be written."""
     if not cases:
-        raise Error("nothing is untrained: there is nothing to write a script for")
+        raise Error("there is nothing to train, so nothing to write a script for")
     job = Job(
         [case.id for case in cases],
         max(case.ranks for case in cases),

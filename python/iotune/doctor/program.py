@@ -64,7 +64,7 @@ def _program(known: Examined) -> Check:
         head = _head(known.path)
         if _is_text(head):
             return Check("program", PARTLY, "a text without a first line #!: a shell reads it",
-                         "begin it with #!/bin/sh, or whoever reads it", known.path)  # fmt: skip
+                         "begin it with #!/bin/sh, or its interpreter", known.path)  # fmt: skip
         return Check("program", FAILS, "no program: neither ELF nor a script",
                      "name the program that you run", known.path)  # fmt: skip
     machine = platform.machine()

@@ -54,7 +54,7 @@ def _site() -> Check:
     files = " and ".join(one for one in (_SITE, own) if one and os.path.exists(one))
     if limits["faults"]:
         return Check("site-limits", FAILS, "; ".join(limits["faults"]),
-                     "ask whoever wrote it" if _SITE in limits["faults"][0]
+                     "ask its author" if _SITE in limits["faults"][0]
                      else "mend it, or unset IOTUNE_SITE_CONFIG")  # fmt: skip
     if limits["mode"] == "off":
         return Check("site-limits", FAILS, f"{files}: mode = off", "ask the site's support")
@@ -177,4 +177,4 @@ def _hints(environment: Mapping[str, str]) -> Check:
     if found:
         return Check("user-hints", PARTLY, f"{'; '.join(found)}: they win over iotune's answers",
                      "unset them to have iotune choose")  # fmt: skip
-    return Check("user-hints", WORKS, "nobody else sets hints of MPI-IO")
+    return Check("user-hints", WORKS, "hints of MPI-IO are set nowhere else")

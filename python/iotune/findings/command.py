@@ -1,6 +1,6 @@
 """Advise: what of a run's I/O is slow by its shape, where that shows, and what to do.
 
-Without TRACE of the last run. Each finding names its files and ranks, what to change in the
+Without TRACE: of the last run. Each finding names its files and ranks, what to change in the
 program, what iotune may set by itself, and what it may be worth at most. A run without any has
 none of the known faults. What training only offers (`iotune train --offer`) is said too.
 

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import functools
 import json
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from iotune.findings.properties import Properties, is_property_call
-from iotune.findings.selections import chunks_of, runs_of
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.call_meaning import Meaning, meaning_of, meanings
 from iotune.traces.calls import CallReader
+from iotune.traces.selections import chunks_of, extent_of, runs_of
 
 MOST_TRANSFERS = 100_000
 _MOST_CHUNKS = 4096  # of one transfer; beyond it chunks are counted by nobody
 _MOST_TOUCHES = 1_000_000
+_MOST_SHAPES = 64  # of one dataset and direction
 _CHUNKED = 2
 
 
@@ -46,6 +47,7 @@ class Dataset:
     dims: tuple[int, ...] = ()
     chunk: tuple[int, ...] = ()  # empty: it has none
     element_bytes: int = 0
+    type_class: int = -1  # H5T_class_t; -1: not known
     filters: int = 0
     cache_bytes: int = 0  # the least that some process had
     independent_reads: bool = False
@@ -56,6 +58,10 @@ class Dataset:
     bytes: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
     converted: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
     memory_bytes: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
+    # What one transfer selects at most of each dimension, and how many bytes of it were moved.
+    shapes: dict[bool, Counter[tuple[int, ...]]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
     # Process -> iotune's numbers of its open handles: one for each time that it was opened
     opened: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     # (is write, process) -> chunks; (is write) -> chunk -> processes, up to two
@@ -64,6 +70,11 @@ class Dataset:
         default_factory=lambda: defaultdict(lambda: defaultdict(set))
     )
     touched_in_full: bool = True  # whether every transfer's chunks are known
+
+    def usual_shape(self, writes: bool) -> tuple[int, ...]:
+        """What most of the bytes were moved in; the whole dataset where nothing is known."""
+        most = self.shapes[writes].most_common(1)
+        return most[0][0] if most else self.dims
 
     @property
     def chunk_bytes(self) -> int:
@@ -141,6 +152,7 @@ class DatasetReader:
                 one.dims = tuple(said.get("dims", ()))
                 one.chunk = tuple(said.get("chunk", ())) if said.get("layout") == _CHUNKED else ()
                 one.element_bytes = int(said.get("element_bytes", 0))
+                one.type_class = int(said.get("type_class", -1))
                 one.filters = int(said.get("filters", 0))
 
     def _read_calls(self, path: Path) -> None:
@@ -190,6 +202,10 @@ class DatasetReader:
             dataset.memory_bytes[writes] = type_bytes
         dataset.unions[writes] += selection.get("kind") in ("blocks", "points", "bounds")
         dataset.pieces[writes] += runs_of(selection, dataset.dims)
+        shape = extent_of(selection, dataset.dims)
+        shapes = dataset.shapes[writes]
+        if shape and (shape in shapes or len(shapes) < _MOST_SHAPES):
+            shapes[shape] += moved
         if dataset.chunk and dataset.chunk_bytes:
             independent = one.get("mode") != 1
             dataset.independent_reads |= independent and not writes

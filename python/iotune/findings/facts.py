@@ -18,6 +18,8 @@ from iotune.findings.datasets import DatasetReader
 from iotune.findings.finding import Estimate, Evidence
 from iotune.findings.streams import BELOW, NOBODY, Stream, StreamReader
 from iotune.models.settings.file_layout import striping_of
+from iotune.models.settings.prospects import prospect_of_file
+from iotune.reports.explained import needs_training
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.call_meaning import meaning_of
 from iotune.traces.calls import MISSING, CallReader
@@ -37,6 +39,7 @@ class Facts:
 
     def __init__(self, trace: Trace):
         self.run: RunSummary = trace.summary
+        self._trace = trace
         self._path = trace.path
         processes = core.processes(trace.path)
         ranks = [int(one.get("rank", -1)) for one in processes]
@@ -136,6 +139,15 @@ class Facts:
     def filesystem(self, file: str) -> str:
         """The file system of a file's folder as this host sees it; "unknown" if it is gone."""
         return core.filesystem_of(os.path.dirname(file) or "/")
+
+    @functools.cache  # noqa: B019
+    def trainable(self, file: str) -> frozenset[str]:
+        """The parameters that training would measure for the file; none where it has an answer."""
+        known = self.files.get(file)
+        if known is None or not needs_training(known):
+            return frozenset()
+        found = prospect_of_file(self._trace, known).candidates
+        return frozenset(name for one in found for name in one.settings)
 
     def bytes_now(self, file: str) -> int:
         """The size of a file that is still there, as this host sees it; else 0."""

@@ -49,7 +49,7 @@ class Estimate:
 class Snippet:
     """Some lines of a program that do it better."""
 
-    language: str  # c, python or shell
+    language: str  # c, fortran, python or shell
     code: str
 
 
@@ -64,7 +64,7 @@ class Finding:
     layer: str  # of the calls to change: hdf5, mpiio, posix, stdio
     advice: str  # what to do in the program, some sentences
     evidence: tuple[Evidence, ...]  # the gravest first
-    snippets: tuple[Snippet, ...] = ()
+    snippets: tuple[Snippet, ...] = ()  # the first fits the program best
     settings: tuple[Setting, ...] = ()  # empty: iotune cannot help, the program must change
     estimate: Estimate | None = None  # None: unknown
     more_evidence: int = 0  # files or datasets beyond `evidence`

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
 
-from iotune import core
-from iotune.errors import Error
 from iotune.findings import thresholds
 from iotune.findings.facts import Facts, slowest
 from iotune.findings.finding import (
@@ -22,6 +19,8 @@ from iotune.findings.finding import (
 )
 from iotune.findings.rule import Rule, Sighting
 from iotune.findings.rules import RULES
+from iotune.findings.snippets.languages import fitting, language_of
+from iotune.findings.snippets.named import EXAMPLE
 from iotune.traces.trace import Trace
 
 MOST_EVIDENCE = 8  # of a finding; more of the same persuades nobody
@@ -53,15 +52,17 @@ def _gravity(one: Finding) -> tuple[int, float, str]:
 
 def _finding(facts: Facts, rule: Rule, sighting: Sighting) -> Finding:
     ordered = sorted(sighting.evidence, key=lambda one: (-(one.seconds or 0), -one.bytes, one.file))
+    layer = sighting.layer or rule.layer
+    named = sighting.named.get((ordered[0].file, ordered[0].dataset), EXAMPLE)
     return Finding(
         rule.id,
         sighting.severity or severity(facts, sighting.evidence),
         rule.title,
         sighting.summary,
-        sighting.layer or rule.layer,
+        layer,
         rule.advice,
         tuple(ordered[:MOST_EVIDENCE]),
-        rule.snippets,
+        fitting(rule.snippets_for(named), language_of(facts.run), layer),
         _settings(facts, rule, ordered),
         sighting.estimate,
         len(ordered) - len(ordered[:MOST_EVIDENCE]),
@@ -84,7 +85,7 @@ def _settings(facts: Facts, rule: Rule, evidence: list[Evidence]) -> tuple[Setti
     file = next((one.file for one in evidence if one.file), "")
     known = facts.files.get(file)
     found = []
-    for name, value in rule.parameters:
+    for name in rule.parameters:
         outcome = next((one for one in known.settings if one.parameter == name), None) if known \
             else None  # fmt: skip
         if outcome is not None:
@@ -92,40 +93,9 @@ def _settings(facts: Facts, rule: Rule, evidence: list[Evidence]) -> tuple[Setti
                 "refused in this run" if outcome.verdict == "refused" else "without effect"
             )  # fmt: skip
             found.append(Setting(name, state, outcome.reason))
-        elif file and _may_be_set(facts, file, name, value):
+        elif file and name in facts.trainable(file):
             found.append(Setting(name, "may be set"))
     return tuple(found)
-
-
-def _may_be_set(facts: Facts, file: str, name: str, value: str) -> bool:
-    """Whether a run on this platform would be given such a value, once it was measured."""
-    layers = {one.layer for one in facts.of_file[file]}
-    layer = next((one for one in ("hdf5", "mpiio", "posix") if one in layers), "")
-    parameter = next((one for one in core.parameters() if one["name"] == name), None)
-    if not layer or parameter is None or not _reaches(parameter, layers):
-        return False
-    question: dict[str, Any] = {
-        "layer": layer,
-        "program": facts.run.program,
-        "file": file,
-        "filesystem": facts.filesystem(file),
-        "mpi": facts.run.mpi if "mpiio" in layers else "",
-        "hdf5": facts.run.hdf5 if "hdf5" in layers else "",
-        "ranks": facts.run.ranks,
-        "nodes": facts.run.nodes,
-    }
-    try:
-        return not core.gate_refusals(question, {name: value})
-    except Error:
-        return False
-
-
-def _reaches(parameter: dict[str, Any], layers: set[str]) -> bool:
-    """Whether the file is one that the parameter's layer sees."""
-    layer = str(parameter["layer"])
-    if layer.startswith("hdf5"):
-        return "hdf5" in layers
-    return "mpiio" in layers if layer == "mpi-io hint" else True
 
 
 def with_path(finding: Finding, folder: str) -> Finding:

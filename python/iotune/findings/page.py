@@ -49,9 +49,9 @@ def section(rule: Rule) -> str:
         f"*What to do.* {rule.advice}",
     ]
     text = [_wrapped(part) for part in parts]
-    text += [f"```{one.language}\n{one.code}\n```" for one in rule.snippets]
+    text += [f"```{one.language}\n{one.code}\n```" for one in rule.snippets_for()]
     if rule.parameters:
-        names = ", ".join(f"`{name}`" for name, _ in rule.parameters)
+        names = ", ".join(f"`{name}`" for name in rule.parameters)
         text.append(_wrapped(f"*What iotune may set.* {names}."))
     text.append(_wrapped(f"*When it does not matter.* {words.leave}"))
     return "\n\n".join(text) + "\n"

@@ -10,10 +10,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from iotune.models.settings.chunk_caches import default_cache_bytes
 from iotune.traces.call_meaning import Meaning
 
-# Of a dataset's chunks, where the program sets nothing: before HDF5 2.0, and from there on.
-_DEFAULT_CACHE_BYTES = (1 << 20, 8 << 20)
 _CHUNK_CACHE = "H5Pset_chunk_cache"
 _FILE_CACHE = "H5Pset_cache"
 _PARALLEL = "H5Pset_fapl_mpio"
@@ -26,8 +25,7 @@ class Properties:
     """What was set so far. `version`: of HDF5, for what holds where nothing is set."""
 
     def __init__(self, version: str):
-        major = version.partition(".")[0]
-        self._default_bytes = _DEFAULT_CACHE_BYTES[major.isdigit() and int(major) >= 2]
+        self._default_bytes = default_cache_bytes(version)
         self._files: dict[str, _List] = defaultdict(dict)
         self._lists: dict[tuple[int, int], _List] = defaultdict(dict)
         self._cache_bytes: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)

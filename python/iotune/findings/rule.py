@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from iotune.findings.facts import Facts
 from iotune.findings.finding import Estimate, Evidence, Snippet
+from iotune.findings.snippets.named import EXAMPLE, Named
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Sighting:
     estimate: Estimate | None = None
     severity: str = ""  # "": by the time that the calls took
     layer: str = ""  # "": the rule's own
+    # (file, dataset) of the evidence -> what the rule's lines name there
+    named: Mapping[tuple[str, str], Named] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -30,20 +33,10 @@ class Rule:
     advice: str
     look: Callable[[Facts], Sighting | None]
     snippets: tuple[Snippet, ...] = ()
-    # Parameters that iotune sets against it, each with a value that stands for its class.
-    parameters: tuple[tuple[str, str], ...] = ()
+    parameters: tuple[str, ...] = ()  # that iotune sets against it
+    # Lines that name a dataset, before `snippets`.
+    lines: Callable[[Named], tuple[Snippet, ...]] | None = None
 
-
-def c(code: str) -> Snippet:
-    """Lines of C."""
-    return Snippet("c", code.strip("\n"))
-
-
-def python(code: str) -> Snippet:
-    """Lines of Python."""
-    return Snippet("python", code.strip("\n"))
-
-
-def shell(code: str) -> Snippet:
-    """Lines of a job script."""
-    return Snippet("shell", code.strip("\n"))
+    def snippets_for(self, named: Named = EXAMPLE) -> tuple[Snippet, ...]:
+        """All lines; those about a dataset name this one."""
+        return (*(self.lines(named) if self.lines else ()), *self.snippets)

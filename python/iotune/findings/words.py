@@ -68,7 +68,7 @@ WORDS = {
         "no collective transfer made: of several processes, or with gaps between them. On a disk "
         f"of the node only those with gaps, of {_size(limit.LARGE_LOCAL_BYTES)} at most on "
         "average.",
-        "Without stripes it is told as low.",
+        "Without stripes the severity is low.",
     ),
     "repeated-reads": Words(
         "A process reads bytes again that it has had before.",
@@ -207,7 +207,7 @@ WORDS = {
         "fwrite and fread go through a buffer, cannot be collective, and hide the size of what "
         "reaches the file.",
         f"{_size(limit.BULK_BYTES)} and more of a file are moved by stdio.",
-        "One process that writes large pieces: told as low.",
+        "One process that writes large pieces: the severity is low.",
     ),
     "split-collectives": Words(
         "The program asked for a collective transfer, and HDF5 made an independent one of each "

@@ -50,14 +50,16 @@ def command(
         Optional[list[Path]], typer.Argument(metavar="TRACE…", help="Default: the last run's.")
     ] = None,
     output: Annotated[
-        Optional[str], typer.Option("-o", "--output", metavar="FILE", help="- is stdout.")
+        Optional[str],
+        typer.Option("-o", "--output", metavar="FILE", help="Where it goes; - is stdout."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
     db: Annotated[
         Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
     ] = None,
     site: Annotated[
-        Optional[Path], typer.Option("--site", metavar="DIR", help="Of all traces below DIR.")
+        Optional[Path],
+        typer.Option("--site", metavar="DIR", help="A report of all traces below DIR."),
     ] = None,
 ) -> None:
     """Write it."""

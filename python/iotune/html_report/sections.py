@@ -27,14 +27,17 @@ from iotune.html_report.heat_figure import heat_figures
 from iotune.html_report.region_figure import region_figure, region_table
 from iotune.html_report.svg import WIDTH, Table, counted, short_path
 from iotune.logstore import LogContainer, is_container
+from iotune.models.settings.prospects import prospect_of_file
 from iotune.reports.actual_io import done_text, sum_of, told_settings
 from iotune.reports.alike import folded
 from iotune.reports.explained import (
     brought_lines,
     is_explained,
     matched_lines,
+    needs_training,
     prefetched_lines,
     recognised_text,
+    training_line,
 )
 from iotune.reports.tables import seconds_text, size_text
 from iotune.traces.regions import each_region
@@ -239,6 +242,9 @@ def _tuning(facts: RunFacts, wide: float) -> Iterator[Any]:
             if told:
                 lines.append(("actual I/O", done_text(*sum_of(told))))
             lines += [("matched", line) for line in matched_lines(file)]
+            if needs_training(file):
+                training = training_line(file, prospect_of_file(facts.trace, file))
+                lines.append(("training", training))
             if file.path in facts.brought:
                 brought = facts.brought[file.path]
                 lines += [("brought", one) for one in brought_lines(file, brought)]

@@ -120,7 +120,7 @@ def _make(directory: Path) -> None:
         raise Error(f"{directory} is no directory")
     _, why = checked(directory, directory)
     if why:
-        raise Error(f"nobody would use what lies in {directory}: {why}")
+        raise Error(f"iotune would not use what lies in {directory}: {why}")
 
 
 @contextlib.contextmanager
@@ -185,7 +185,7 @@ def _demand_own_hdf5(name: str, compiler: str, own: Versions, found: Versions) -
         raise Error(f"the HDF5 is of another MPI than {compiler}: {name} would mix {both}; --hdf5 "
                     "names that of the same")  # fmt: skip
     if not found.hdf5:
-        raise Error(f"{name} has a static HDF5 inside: it cannot be told for which runs it is; "
+        raise Error(f"{name} has a static HDF5 inside: which runs it is for cannot be seen; "
                     "--hdf5 names a shared one")  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def build_command(
     said = "built" if built.is_new else "there already"
     say(f"{said}: {count_text(len(made.programs), 'program')} for {made.mpi}, {hdf5_text}")
     if directory not in [one.directory for one in places()]:
-        say(f"nobody looks there yet: replayers = {directory} in {SITE_FILE}, or "
+        say(f"iotune does not look there yet: replayers = {directory} in {SITE_FILE}, or "
             f"{VARIABLE}={directory}")  # fmt: skip
     next_command("iotune", "replayer", "list", *([str(directory)] if into is not None else []))
 

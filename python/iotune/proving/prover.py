@@ -25,6 +25,7 @@ from iotune.launch.limited_run import run_limited
 from iotune.launch.preload import loadable, preload_path
 from iotune.launch.start import preload_environment
 from iotune.locations import buffer_root, new_run_id
+from iotune.models.settings.unread import is_unread
 from iotune.replay.mpi import Mpi, SerialHdf5
 from iotune.replay.replayer import find_prover, find_yield_shim
 from iotune.traces.leftovers import collect_run
@@ -140,7 +141,7 @@ def can_be_unknown(site: Site, setting: Setting) -> bool:
 
 def _is_read_at(site: Site, parameter: str) -> bool:
     reader = next((by for name, by in _READ_BY.items() if parameter.startswith(name)), "")
-    if not site.mpi_io.startswith(reader):
+    if not site.mpi_io.startswith(reader) or is_unread(site.mpi_io, parameter):
         return False
     return site.filesystem == "lustre" or not parameter.startswith(_ON_LUSTRE)
 

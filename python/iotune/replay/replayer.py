@@ -165,7 +165,7 @@ def run_plan(
         if line.startswith("{"):
             with suppress(ValueError, TypeError, KeyError):  # of what else prints there
                 return _replayed(json.loads(line))
-    raise Error(f"{command[0]} ended well, and no replay told its times ({_OTHER_LAUNCHER})")
+    raise Error(f"{command[0]} succeeded, but no replay reported its times ({_OTHER_LAUNCHER})")
 
 
 def _replayed(result: Mapping[str, Any]) -> Replayed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -10,12 +11,15 @@ from iotune.traces.summary import FilePattern
 
 # Fewer are shown one by one.
 FEWEST_FOLDED = 3
+MOST_BLOCKS = 12  # about a screen of them
 _DIGITS = re.compile(r"\d+")
 
 
 @dataclass
 class Alike:
-    """Files that differ by the numbers in their paths alone, and in nothing that is said."""
+    """Files that are said together: they differ by the numbers in their paths alone and in nothing
+    that is said, or, of a run with very many, lie in one folder.
+    """
 
     files: list[FilePattern]
 
@@ -26,11 +30,23 @@ class Alike:
 
     @property
     def name(self) -> str:
-        """One path for all: `#` where their numbers differ."""
+        """One path for all: `#` where their numbers differ, `*` for names that differ otherwise."""
         paths = [one.path for one in self.files]
+        if len({masked(path) for path in paths}) > 1:
+            paths = [os.path.join(os.path.dirname(path), "*" + _ending(path)) for path in paths]
         parts = [_DIGITS.findall(path) for path in paths]
         fixed = iter([numbers[0] if len(set(numbers)) == 1 else "#" for numbers in zip(*parts)])
         return _DIGITS.sub(lambda match: next(fixed), paths[0])
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether their patterns differ, as those of files of different sizes do."""
+        return len({patterns_of(one) for one in self.files}) > 1
+
+    @property
+    def largest(self) -> FilePattern:
+        """The file that most was moved of."""
+        return max(self.files, key=lambda one: one.bytes)
 
 
 def masked(text: str) -> str:
@@ -57,3 +73,41 @@ def folded(
         else:
             groups[key] = Alike([file])
     return list(groups.values())
+
+
+def screenful(
+    files: Sequence[FilePattern],
+    said: Callable[[FilePattern], Hashable] = patterns_of,
+    loosely: Callable[[FilePattern], Hashable] = lambda _: None,
+) -> tuple[list[Alike], list[FilePattern]]:
+    """The files as blocks, MOST_BLOCKS at most, and those that are in none.
+
+    Where they are more by what is `said`, names that differ by numbers alone are one block for all
+    that is said `loosely`, and at last a folder's files of one ending; then the largest are shown.
+    """
+    groups = folded(files, said)
+    if len(groups) > MOST_BLOCKS:
+        groups = folded(files, loosely)
+    if len(groups) > MOST_BLOCKS:
+        groups = _by_folder(files, loosely)
+    blocks = [
+        Alike([one]) for group in groups if not group.is_folded for one in group.files
+    ] + [group for group in groups if group.is_folded]  # fmt: skip
+    place = {id(one): at for at, one in enumerate(files)}
+    largest = sorted(blocks, key=lambda one: -sum(file.bytes for file in one.files))
+    shown = sorted(largest[:MOST_BLOCKS], key=lambda one: place[id(one.files[0])])
+    return shown, [file for one in largest[MOST_BLOCKS:] for file in one.files]
+
+
+def _by_folder(
+    files: Sequence[FilePattern], loosely: Callable[[FilePattern], Hashable]
+) -> list[Alike]:
+    groups: dict[Hashable, Alike] = {}
+    for file in files:
+        key = (masked(os.path.dirname(file.path)), masked(_ending(file.path)), loosely(file))
+        groups.setdefault(key, Alike([])).files.append(file)
+    return list(groups.values())
+
+
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1]

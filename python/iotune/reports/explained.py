@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from iotune.models.measuring.paired import Gain
+from iotune.models.settings.prospects import Prospect
 from iotune.reports.evidence import Comparison, effective_settings
 from iotune.reports.tables import count_text, seconds_text, size_text
 from iotune.traces.summary import FilePattern, PrefetchOutcome, RunSummary
@@ -25,7 +26,12 @@ def is_explained(file: FilePattern) -> bool:
     """Whether there is anything to say: of files that are not in the sample only what was set."""
     if file.sampled_out:
         return bool(file.settings) or file.decision_source == "series"
-    return bool(file.declared or file.decision_source or file.prefetch)
+    return bool(_is_settable(file) or file.decision_source or file.prefetch)
+
+
+def _is_settable(file: FilePattern) -> bool:
+    """Whether it went through a library that settings are passed to."""
+    return file.declared or (file.speaks is not None and file.speaks.layer == "mpiio")
 
 
 def needs_training(file: FilePattern) -> bool:
@@ -34,7 +40,7 @@ def needs_training(file: FilePattern) -> bool:
     What MPI-IO or POSIX moved by itself is trained where it was asked for: small files are not.
     """
     asked = file.decision_source != "" and file.speaks is not None
-    return (file.declared or asked) and file.decision_source in ("", "unknown", "untrained")
+    return (_is_settable(file) or asked) and file.decision_source in ("", "unknown", "untrained")
 
 
 def distance_of(file: FilePattern) -> float | None:
@@ -45,14 +51,15 @@ def distance_of(file: FilePattern) -> float | None:
 
 def prefetched_lines(done: PrefetchOutcome) -> tuple[str, ...]:
     """What prefetching did for a file."""
-    vain = done.vain_bytes / done.requested_bytes if done.requested_bytes else 0.0
+    unread = done.vain_bytes / done.requested_bytes if done.requested_bytes else 0.0
     late = f" ({done.late:,} of them late)" if done.late else ""
     served = f", {done.served:,} served from the cache" if done.served else ""
     return (
         f"{done.predictor}: {done.hits:,} of {count_text(done.reads, 'read')} hit{late}, "
         f"{done.reads - done.hits:,} missed{served}",
         f"{size_text(done.requested_bytes)} requested, {size_text(done.vain_bytes)} "
-        f"in vain ({vain:.1%}), up to {done.depth} ahead, {count_text(done.streams, 'stream')}",
+        f"of it never read ({unread:.1%}), up to {done.depth} ahead, "
+        f"{count_text(done.streams, 'stream')}",
         f"{seconds_text(done.wait_seconds)} in reads, "
         f"some {seconds_text(done.saved_seconds)} saved",
     )
@@ -86,10 +93,11 @@ def _how(mode: str) -> str:
 def matched_lines(file: FilePattern) -> list[str]:
     """What of the database the file's pattern matched, or why nothing did."""
     if not file.decision_source:
-        return ["nothing was asked: no decision is in the trace"]
+        return ["no settings were looked for: the run was only recorded, or had no database"]
     words = [_SOURCES.get(file.decision_source, file.decision_source)]
     if file.decision_row >= 0:
-        words.append(f"row {file.decision_row} at distance {file.decision_distance:.3g}")
+        far = f" at distance {file.decision_distance:.3g}" if file.decision_distance > 0 else ""
+        words.append(f"row {file.decision_row}{far}")
     elif (distance_of(file) or 0) > 0:
         words.append(f"the nearest answer lies at distance {file.decision_distance:.3g}")
     if file.decision_pattern:
@@ -99,9 +107,16 @@ def matched_lines(file: FilePattern) -> list[str]:
     lines = [", ".join(words)]
     if file.decision_message:
         lines.append(file.decision_message)
-    if needs_training(file):
-        lines.append("untrained: iotune train measures settings for it")
     return lines
+
+
+def training_line(file: FilePattern, prospect: Prospect) -> str:
+    """What training may do for a file that has no answer; "" for one that has."""
+    if not needs_training(file):
+        return ""
+    if prospect.candidates:
+        return "no answer yet: iotune train measures settings for it"
+    return f"no answer, and training has nothing to try: {prospect.why_not}"
 
 
 def _gain_text(gain: Gain) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from iotune.findings.facts import ranks_text
-from iotune.findings.finding import SEVERITIES, Evidence, Finding, Findings, Snippet
+from iotune.findings.finding import SEVERITIES, Evidence, Finding, Findings
+from iotune.findings.snippets.languages import language_of
 from iotune.reports.losses import say_losses
 from iotune.reports.offered import Offered
 from iotune.reports.tables import count_text, seconds_text, size_text, terminal_width
@@ -35,8 +36,9 @@ def show_findings(
         return
     say_losses(trace.summary.warnings)
     _print(_headline(trace, found), 0, 2)
+    language = language_of(trace.summary)
     for one in found.findings:
-        _print_finding(one, len(one.evidence) if everything else _SHOWN, trace.summary.program_name)
+        _print_finding(one, len(one.evidence) if everything else _SHOWN, language)
     for offered in offers:
         _print_offer(offered)
     for text in found.limits:
@@ -70,18 +72,7 @@ def _headline(trace: Trace, found: Findings) -> str:
     return f"{name}, {count_text(run.ranks, 'rank')}{time}: {what}"
 
 
-def _fitting(one: Finding, program: str) -> list[Snippet]:
-    """The snippet for the program's language and library, as far as that can be seen."""
-
-    def fits(snippet: Snippet) -> tuple[bool, bool]:
-        is_python = program.startswith("python") or program.endswith(".py")
-        of_hdf5 = "H5" in snippet.code or "h5py" in snippet.code
-        return (snippet.language == "python") == is_python, of_hdf5 == (one.layer == "hdf5")
-
-    return sorted(one.snippets, key=fits, reverse=True)[:1]
-
-
-def _print_finding(one: Finding, shown: int, program: str) -> None:
+def _print_finding(one: Finding, shown: int, language: str) -> None:
     print()
     _print(f"{one.severity.upper()}  {one.id}: {one.title}", 0, 2)
     _print(f"{one.summary[0].upper()}{one.summary[1:]}.", 2, 0)
@@ -91,7 +82,9 @@ def _print_finding(one: Finding, shown: int, program: str) -> None:
     if more:
         _say("", f"and {count_text(more, 'more place')} (--all, --json)")
     _say("do", one.advice)
-    for snippet in _fitting(one, program):
+    for snippet in one.snippets[:1]:
+        if snippet.language not in (language, "shell"):
+            print(f"      in {snippet.language.capitalize()}:")
         for line in snippet.code.splitlines():
             print(printable(f"      {line}", lines=True))
     for text in _of_iotune(one):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from iotune.reports.actual_io import done_text, taken_apart
-from iotune.reports.alike import Alike, folded
+from iotune.reports.alike import Alike, screenful
 from iotune.reports.losses import say_losses
 from iotune.reports.show_epochs import print_epochs
 from iotune.reports.show_regions import print_regions
@@ -43,6 +43,7 @@ _COLUMNS = [
     Column("bandwidth", number=True, spare=3, bare=True),
 ]
 # Python's tempfile asks so whether it may write to a folder, with these bytes.
+_MOST_DATASETS = 24  # of a file, without --all
 _FOLDER_TEST = re.compile(r"/[a-z0-9_]{8}$")
 _FOLDER_TEST_BYTES = len(b"blat")
 _LOCK_TEST = re.compile(r"\.locktest\.\d+$")  # Open MPI asks so whether a folder has locks
@@ -90,15 +91,25 @@ def print_run(
     if not wanted and not everything:
         idle = [one for one in shown if _is_idle(one)]
         shown = [one for one in shown if not _is_idle(one)]
-    groups = [Alike([one]) for one in shown] if wanted or everything else folded(shown)
+    groups, left_out = (
+        ([Alike([one]) for one in shown], []) if wanted or everything else screenful(shown)
+    )
+    most = None if wanted or everything else _MOST_DATASETS
     for group in groups:
         if group.is_folded:
-            _print_alike(group)
+            _print_alike(group, most)
         else:
-            for one in group.files:
-                _print_file(one)
+            _print_file(group.files[0], most)
+    _print_inferred(one for group in groups for one in group.files)
     if run.regions and not wanted:
         print_regions(run.regions, everything)
+    if left_out:
+        data()
+        size = size_text(sum(one.bytes for one in left_out))
+        paragraph(
+            f"not shown: {count_text(len(left_out), 'smaller file')}, {size} in all (--all, or "
+            "--file NAME)"
+        )
     if idle:
         data()
         noun = "file or folder" if len(idle) == 1 else "files and folders"
@@ -158,7 +169,7 @@ def _is_idle(file: FilePattern) -> bool:
     return unasked and (moved_nothing or _LOCK_TEST.search(file.path) is not None)
 
 
-def _print_file(file: FilePattern) -> None:
+def _print_file(file: FilePattern, most: int | None) -> None:
     data()
     if file.sampled_out:
         _headed(file.path, "not in the sample that was recorded of its series")
@@ -168,24 +179,27 @@ def _print_file(file: FilePattern) -> None:
         rate = rate_text(file.bytes / file.io_seconds)
         moved += f" in {seconds_text(file.io_seconds)} ({rate})"
     _headed(file.path, moved)
-    _print_datasets(file)
+    _print_datasets(file, most)
 
 
-def _print_alike(group: Alike) -> None:
+def _print_alike(group: Alike, most: int | None) -> None:
     files = group.files
     data()
-    first = files[0]
     written, read = (
         sum(one.bytes_written for one in files),
         sum(one.bytes_read for one in files),
     )
     times = sorted(one.io_seconds for one in files)
+    sizes = sorted(one.bytes for one in files)
+    each = f"{seconds_text(times[0])} to {seconds_text(times[-1])} each"
+    if group.is_mixed:
+        each = f"{size_text(sizes[0])} to {size_text(sizes[-1])} and {each}"
     _headed(
         group.name,
-        f"{len(files)} files: {_moved(written, read)} in all, "
-        f"{seconds_text(times[0])} to {seconds_text(times[-1])} each; the first one:",
+        f"{len(files)} files: {_moved(written, read)} in all, {each}; the "
+        f"{'largest' if group.is_mixed else 'first'} one:",
     )
-    _print_datasets(first)
+    _print_datasets(group.largest if group.is_mixed else files[0], most)
 
 
 def _headed(path: str, text: str) -> None:
@@ -198,9 +212,14 @@ def _headed(path: str, text: str) -> None:
         print(f"{name}   {text}")
 
 
-def _print_datasets(file: FilePattern) -> None:
-    if file.datasets:
-        table(_COLUMNS, [_row(file, one) for one in file.datasets], indent=2)
+def _print_datasets(file: FilePattern, most: int | None) -> None:
+    largest = sorted(file.datasets, key=lambda one: -one.bytes)[:most]
+    rows = [_row(file, one) for one in file.datasets if any(one is each for each in largest)]
+    if rows:
+        table(_COLUMNS, rows, indent=2)
+    if len(file.datasets) > len(rows):
+        more = count_text(len(file.datasets) - len(rows), "smaller dataset")
+        paragraph(f"and {more} (--all, or --file NAME)", indent=4)
     apart = Counter(
         done_text(one.actual_io, one.not_collective) for one in file.datasets if taken_apart(one)
     )
@@ -211,14 +230,17 @@ def _print_datasets(file: FilePattern) -> None:
     if headers:
         names = ", ".join(dict.fromkeys(headers))
         paragraph(f"calls and seconds of {names} are counted with the array behind it", indent=4)
-    for text in dict.fromkeys(_inferred_text(one) for one in file.datasets if one.inferred):
-        paragraph(text, indent=4)
 
 
-def _inferred_text(one: DatasetPattern) -> str:
-    if not one.ambiguity:
-        return "inferred: the array is the one that the views declare"
-    return f"inferred: {one.ambiguity}"
+def _print_inferred(files: Iterable[FilePattern]) -> None:
+    """Once for all: what a dataset in brackets is."""
+    inferred = [one for file in files for one in file.datasets if one.inferred]
+    if not inferred:
+        return
+    data()
+    texts = dict.fromkeys(one.ambiguity for one in inferred if one.ambiguity)
+    of = "what all processes moved" if texts else "the file views of MPI-IO"
+    paragraph("; ".join([f"(bytes): no HDF5 dataset, but an array inferred from {of}", *texts]))
 
 
 def _grid_text(one: DatasetPattern) -> str:

@@ -198,6 +198,15 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds < 100 else f"{seconds:.0f} s"
 
 
+def hours_text(hours: float) -> str:
+    """A duration that may have any sign and length, in the unit that suits it."""
+    seconds = abs(hours) * 3600
+    sign = "-" if hours < 0 else ""
+    if seconds < 100:
+        return sign + seconds_text(seconds)
+    return f"{sign}{seconds / 60:.3g} min" if seconds < 6000 else f"{hours:.4g} h"
+
+
 def count_text(number: int, noun: str) -> str:
     """'1 rank', '4 ranks'."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

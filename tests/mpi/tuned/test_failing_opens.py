@@ -58,6 +58,16 @@ def user_block(place: Place) -> None:
     assert told(place)["all.h5", "cb_buffer_size"] == ("applied", ""), told(place)
 
 
+def missing(place: Place) -> None:
+    """A file that is not there is the fault of no setting."""
+    text = write_config(place.scratch / "c.xml", cb_buffer_size=1048576, romio_cb_write="enable")
+    tuned, _ = run(place, "tuned", IOTUNE_CONFIG=text)
+    assert tuned["absent"] == "failed"
+    for parameter in ("cb_buffer_size", "romio_cb_write"):
+        verdict, reason = told(place)["absent", parameter]
+        assert (verdict, reason) == ("refused", "the program's call failed"), reason
+
+
 def not_recorded(place: Place) -> None:
     """Where opens are not recorded nobody knows who made a file: nothing is put into the call."""
     bare, files = run(place, "bare", 512, preload=False)
@@ -87,4 +97,11 @@ def one_rank(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"user-block": user_block, "not-recorded": not_recorded, "one-rank": one_rank})
+    main(
+        {
+            "user-block": user_block,
+            "not-recorded": not_recorded,
+            "one-rank": one_rank,
+            "missing": missing,
+        }
+    )

@@ -176,7 +176,7 @@ def test_a_tuned_run_is_explained(trace: Path, monkeypatch: pytest.MonkeyPatch) 
     text = typed("explain").stdout
     file = json.loads(typed("explain", "--json").stdout)["files"][0]
     # then
-    assert "row 7 at distance 0" in text
+    assert "row 7, pattern" in text
     assert "applied" in text and "refused" in text and "the program set it" in text
     # A single tuned run proves nothing: its rate is shown, no ratio.
     assert (file["tuned_runs"], file["default_runs"]) == (1, 2) and file["production"] is None

@@ -99,7 +99,7 @@ def test_slurm_trains_what_a_run_left(slurm_home):
     )  # fmt: skip
     said = "".join(one.read_text() for one in home.folder.glob("iotune-train-*.txt"))
     assert job.returncode == 0, job.stderr + said
-    assert "nothing is untrained" in home.iotune("train").stderr, said
+    assert "nothing to train" in home.iotune("train").stderr, said
 
 
 def blocks_of(page):

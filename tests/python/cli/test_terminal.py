@@ -175,10 +175,10 @@ def test_what_moved_nothing_is_counted_alone(capsys: pytest.CaptureFixture[str])
 
 
 def test_warnings_that_differ_by_numbers_are_one(capsys: pytest.CaptureFixture[str]) -> None:
-    died = [f"process {number}: ended without a word" for number in range(100, 120)]
+    died = [f"process {number}: ended early" for number in range(100, 120)]
     print_run(run_of(FILE, warnings=[*died, "no room"]))
     assert capsys.readouterr().err == (
-        "iotune: process 100: ended without a word (and 19 more like it)\niotune: no room\n"
+        "iotune: process 100: ended early (and 19 more like it)\niotune: no room\n"
     )
 
 

@@ -120,7 +120,7 @@ def test_explain_prints_its_part_of_the_page(tmp_path: Path) -> None:
 def test_snippets_fit_into_the_text() -> None:
     """Indented by six."""
     for rule in RULES:
-        for snippet in rule.snippets:
+        for snippet in rule.snippets_for():
             wide = [line for line in snippet.code.splitlines() if len(line) > WIDTH - 6]
             assert wide == [], rule.id
 

@@ -17,9 +17,9 @@ from iotune.findings import datasets as datasets_module
 from iotune.findings.covered import Covered
 from iotune.findings.facts import ranks_text
 from iotune.findings.properties import is_property_call
-from iotune.findings.selections import chunks_of, runs_of
 from iotune.findings.streams import StreamReader
 from iotune.traces.call_meaning import meanings
+from iotune.traces.selections import chunks_of, runs_of
 from support.installed.import_logs import imported
 
 EXTENTS = st.lists(st.tuples(st.integers(0, 200), st.integers(1, 30)), min_size=1, max_size=40)

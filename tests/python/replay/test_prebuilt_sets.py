@@ -331,7 +331,7 @@ def test_a_folder_that_nobody_would_trust_is_refused(tmp_path: Path) -> None:
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
     said = refused(open_to_all, Wanted(system("mpicc.mpich"), with_hdf5=False))
-    assert f"nobody would use what lies in {open_to_all}" in said
+    assert f"iotune would not use what lies in {open_to_all}" in said
     file = tmp_path / "file"
     file.touch()
     assert "is no directory" in refused(file, Wanted(system("mpicc.mpich"), with_hdf5=False))

@@ -103,8 +103,8 @@ def test_each_command_tells_what_was_lost(command: str, tmp_path: Path) -> None:
 
 
 def test_what_several_processes_lost_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    ended = [f"rank {rank} (process {rank + 70}): ended without a word" for rank in range(64)]
+    ended = [f"rank {rank} (process {rank + 70}): ended early" for rank in range(64)]
     say_losses([*ended, "no room"])
     assert capsys.readouterr().err == (
-        "iotune: rank 0 (process 70): ended without a word (and 63 more like it)\niotune: no room\n"
+        "iotune: rank 0 (process 70): ended early (and 63 more like it)\niotune: no room\n"
     )

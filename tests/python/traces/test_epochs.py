@@ -154,7 +154,7 @@ def test_workers_are_recorded_however_they_end(tmp_path: Path, method: str, end:
     assert [one["reads"] for one in said["epochs"]] == [SAMPLES] * 4
     assert [one["repeats_order"] for one in said["epochs"]] == [None, False, False, True]
     assert [one["seconds"] for one in said["epochs"]] == [one.seconds for one in epochs]
-    assert ("ended without a word" in warned) == (end in ("kill", "term"))
+    assert ("ended early" in warned) == (end in ("kill", "term"))
 
 
 def test_what_a_shell_starts_are_no_workers() -> None:
@@ -205,4 +205,4 @@ def test_a_data_loader(tmp_path: Path, kind: str, words: list[str]) -> None:
     shown, warned = show(trace)
     count = workers if "--persistent" in words else 3 * workers
     assert (f"{count} workers of process" in shown) == (workers > 0)
-    assert "ended without a word" not in warned
+    assert "ended early" not in warned

@@ -114,12 +114,13 @@ def test_what_an_mpi_io_does_not_read_is_no_candidate(monkeypatch):
         Candidate({"cb_buffer_size": "4194304", "romio_cb_write": "enable"}),
         Candidate({"cb_buffer_size": "4194304"}),
         Candidate({"collective_buffering": "false"}),
+        Candidate({"romio_ds_write": "enable"}),
     ]
     ompio = {"mpi": "Open MPI v5.0.11", "filesystem": "ext4"}
     read = [one.text for one in without_unread(asked, ompio)]
     assert read == ["", "cb_buffer_size=4194304", "collective_buffering=false"]
     romio = {"mpi": "MPICH 4.0.2", "filesystem": "ext4"}
-    assert len(without_unread(asked, romio)) == 4
+    assert len(without_unread(asked, romio)) == 5
     # Nobody knows which MPI-IO it is.
     others = {"mpi": "Intel MPI 2021.8", "filesystem": "ext4"}, {**ompio, "filesystem": "lustre"}
     for other in others:

@@ -201,7 +201,7 @@ def test_patterns_are_chosen_and_counted(monkeypatch: pytest.MonkeyPatch) -> Non
 
     result = typed("--file", "*.nc")
     # The trace is gone, and with it the name of the library: nothing is measured.
-    assert "1 of 2 untrained, at most some" in result.stderr
+    assert "1 of 2 patterns to train, in up to" in result.stderr
     assert "pattern 2 stays untrained" in result.stderr and "pattern 1" not in result.stderr
     assert "2 untrained still" in result.stderr and result.exit_code == 1
     assert "none is of a file *.txt" in typed("--file", "*.txt").stderr
@@ -240,7 +240,7 @@ def test_what_was_taken_back_is_trained_beside_a_sites_answer(
     # when
     said = CliRunner().invoke(app, ["train"]).stderr
     # then
-    assert "pattern 2 stays untrained" in said and "1 untrained" in said, said
+    assert "pattern 2 stays untrained" in said and "1 pattern to train" in said, said
     assert "pattern 1" not in said, said
 
 

@@ -66,7 +66,7 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(home):
     [plan] = conforming("train-plan", done.stdout)
     assert plan["descriptor"] == "<2D,(*,BLOCK),(4096,32)>"
     assert plan["candidates"] and plan["replays"] > len(plan["candidates"])
-    assert "nothing is untrained" not in home.iotune("train", "--dry-run").stderr
+    assert "nothing to train" not in home.iotune("train", "--dry-run").stderr
     # A file of 2 MiB, written several times in each replay.
     assert plan["bytes"] >= plan["replays"] << 21
 
@@ -99,4 +99,4 @@ def test_a_killed_training_goes_on(home):
     assert "went on behind" in done.stderr
     assert "spent " in done.stderr and " replays, " in done.stderr
     assert not list(journals.glob("*.jsonl"))
-    assert "nothing is untrained" in home.iotune("train").stderr
+    assert "nothing to train" in home.iotune("train").stderr

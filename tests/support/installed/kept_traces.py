@@ -46,7 +46,7 @@ def shown_patterns(readable: Path) -> str:
     summary: dict[str, Any] = json.loads(_typed("show", str(readable), "--json"))
     # Whether its process runs can be told on its own host only.
     summary["warnings"] = [
-        one.replace("is still running", "ended without a word (a signal, _exit or exec)")
+        one.replace("is still running", "ended early (a signal, _exit or exec)")
         for one in summary["warnings"]
     ]
     return json.dumps(summary, indent=2) + "\n"

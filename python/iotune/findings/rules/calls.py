@@ -9,7 +9,8 @@ from dataclasses import replace
 from iotune.findings import thresholds as limit
 from iotune.findings.facts import Facts, at_most, evidence, held_bytes, slowest, times_of
 from iotune.findings.finding import LOW, Evidence
-from iotune.findings.rule import Rule, Sighting, c
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.snippets import hdf5, mpiio, posix
 from iotune.findings.streams import Stream
 from iotune.reports.tables import size_text
 
@@ -162,33 +163,6 @@ def _stdio(facts: Facts) -> Sighting | None:
     )
 
 
-_OPEN_ONCE = c("""
-int fd = open(name, O_WRONLY | O_CREAT, 0644);   /* before the loop */
-for (int k = 0; k < steps; ++k) pwrite(fd, data, bytes, at[k]);
-close(fd);                                       /* behind it */
-""")
-_KNOW = c("""
-struct stat status;
-if (rank == 0) stat(name, &status);   /* once, and told to the others */
-MPI_Bcast(&status, sizeof status, MPI_BYTE, 0, MPI_COMM_WORLD);
-""")
-_SYNC = c("""
-if (checkpoint_is_whole) fsync(fd);   /* or once, before close */
-""")
-_AT = c("""
-pread(fd, data, bytes, at);           /* instead of lseek and read */
-""")
-_ONE_FILE = c("""
-/* one HDF5 file, a record a step: a dataset that grows */
-hsize_t chunk[2] = {1, n}, most[2] = {H5S_UNLIMITED, n};
-H5Pset_chunk(dcpl, 2, chunk);
-H5Dset_extent(set, size);
-""")
-_POSIX = c("""
-int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-write(fd, data, bytes);                          /* some MiB at once */
-""")
-
 RULES = (
     Rule(
         "many-opens",
@@ -197,7 +171,7 @@ RULES = (
         "Open files once and keep them open. Each open asks the metadata server, which all "
         "jobs share.",
         _opens,
-        (_OPEN_ONCE,),
+        posix.OPEN_ONCE,
     ),
     Rule(
         "many-queries",
@@ -205,7 +179,7 @@ RULES = (
         "posix",
         "Ask once and remember. Where all ranks ask, let one do so and broadcast the answer.",
         _queries,
-        (_KNOW,),
+        mpiio.KNOW,
     ),
     Rule(
         "many-syncs",
@@ -214,7 +188,7 @@ RULES = (
         "Sync once, when a checkpoint is whole. What must survive each step needs it; logs and "
         "results that can be computed again do not. In HDF5 leave out H5Fflush between steps.",
         _syncs,
-        (_SYNC,),
+        posix.SYNC,
     ),
     Rule(
         "many-seeks",
@@ -223,7 +197,7 @@ RULES = (
         "Use pread and pwrite, MPI_File_read_at and MPI_File_write_at: they name the place "
         "themselves.",
         _seeks,
-        (_AT,),
+        posix.AT,
     ),
     Rule(
         "small-files",
@@ -232,7 +206,7 @@ RULES = (
         "Join them: one HDF5 file with a dataset that grows, or an archive that is read whole. "
         "Each file costs the metadata server several requests.",
         _small_files,
-        (_ONE_FILE,),
+        hdf5.ONE_FILE,
     ),
     Rule(
         "stdio-bulk",
@@ -242,6 +216,6 @@ RULES = (
         "stripe, and cannot share a file among ranks. Where it must be stdio, setvbuf gives it "
         "a buffer of some MiB.",
         _stdio,
-        (_POSIX,),
+        posix.BULK,
     ),
 )

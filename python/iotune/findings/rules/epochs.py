@@ -5,7 +5,8 @@ from __future__ import annotations
 from iotune.findings import thresholds as limit
 from iotune.findings.facts import Facts, at_most
 from iotune.findings.finding import Evidence
-from iotune.findings.rule import Rule, Sighting, python, shell
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.snippets import posix
 from iotune.reports.tables import count_text, size_text
 from iotune.traces.run_epochs import prefetched_in_all
 
@@ -48,18 +49,6 @@ def _one_file(facts: Facts) -> str:
     return largest if sizes and sizes[largest] >= 0.9 * sum(sizes.values()) else ""
 
 
-_AHEAD = shell("""
-# one order for all epochs: read ahead by the plan of the epoch before
-export IOTUNE_PREFETCH=recorded IOTUNE_PREFETCH_SCHEDULE=ours
-iotune run -- python train.py
-""")
-_WORKERS = python("""
-# more reads wait at the same time, and workers stay for the next epoch
-DataLoader(
-    data, num_workers=8, prefetch_factor=4, persistent_workers=True
-)
-""")
-
 RULES = (
     Rule(
         "repeated-epochs",
@@ -69,6 +58,6 @@ RULES = (
         "(IOTUNE_PREFETCH=recorded); else more workers wait at the same time. Data that fits into "
         "the node's memory or onto its disk is copied there once, before the first epoch.",
         _waits_again,
-        (_AHEAD, _WORKERS),
+        (posix.AHEAD, posix.WORKERS),
     ),
 )

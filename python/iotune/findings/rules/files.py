@@ -7,7 +7,8 @@ from collections import defaultdict
 from iotune.findings import thresholds as limit
 from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
 from iotune.findings.finding import LOW, MEDIUM, Evidence
-from iotune.findings.rule import Rule, Sighting, c, shell
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.snippets import hdf5, mpiio, posix
 from iotune.findings.streams import (
     HDF5_OTHER,
     MPI_READ,
@@ -194,56 +195,16 @@ def _many(found: list[Evidence]) -> str:
     return found[0].file.rpartition("/")[2] if len(found) == 1 else f"{len(found)} files"
 
 
-_COLLECTIVE_MPI = c("""
-MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C,
-                         MPI_DOUBLE, &part);
-MPI_Type_commit(&part);
-MPI_File_set_view(file, 0, MPI_DOUBLE, part, "native", MPI_INFO_NULL);
-MPI_File_write_all(file, data, count, MPI_DOUBLE, &status);
-""")
-_COLLECTIVE_HDF5 = c("""
-hid_t dxpl = H5Pcreate(H5P_DATASET_XFER);
-H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
-H5Dwrite(set, type, memory, space, dxpl, data);   /* on all ranks */
-""")
-_GATHERING = c("""
-MPI_Info_create(&info);
-MPI_Info_set(info, "romio_cb_write", "enable");   /* and romio_cb_read */
-MPI_File_open(comm, name, mode, info, &file);
-""")
-_GATHERING_OMPIO = shell("""
-mpirun --mca fcoll vulcan ...   # Open MPI's OMPIO: ranks exchange first
-mpirun --mca io ^ompio ...      # or ROMIO instead of it
-""")
-_NO_SIEVING = c("""
-MPI_Info_create(&info);
-/* where the pieces are not tiny */
-MPI_Info_set(info, "romio_ds_write", "disable");
-MPI_File_open(comm, name, mode, info, &file);
-""")
-_STRIPES = shell("""
-lfs setstripe -c 8 -S 4M output/     # new files of this folder
-""")
-_STRIPES_HINT = c("""
-MPI_Info_set(info, "striping_factor", "8");
-MPI_Info_set(info, "striping_unit", "4194304");   /* of new files */
-""")
-_NO_LOCKS = shell("""
-# only where ranks never write overlapping bytes:
-export ROMIO_FSTYPE_FORCE=ufs:                        # MPICH and its kin
-export OMPI_MCA_fs_ufs_lock_algorithm=1               # Open MPI's OMPIO
-""")
-
 RULES = (
     Rule(
         "independent-transfers",
         "independent transfers that could be one collective",
         "mpiio",
-        "Make the transfer collective and tell it in one call: a view or a selection of all that "
-        "a rank has. Measure it: on a local disk, or where pieces are large, independent "
+        "Make the transfer collective, and pass all that a rank has in one call, by a view or a "
+        "selection. Measure it: on a local disk, or where pieces are large, independent "
         "transfers may be faster.",
         _independent,
-        (_COLLECTIVE_MPI, _COLLECTIVE_HDF5),
+        (*mpiio.COLLECTIVE, *hdf5.COLLECTIVE),
     ),
     Rule(
         "ungathered-collectives",
@@ -252,8 +213,8 @@ RULES = (
         "Have MPI-IO exchange the data first: a hint of ROMIO's, or another component of Open MPI. "
         "Measure it: on a local disk single requests may be faster.",
         _ungathered,
-        (_GATHERING, _GATHERING_OMPIO),
-        (("romio_cb_write", "enable"), ("romio_cb_read", "enable")),
+        mpiio.GATHERING,
+        ("romio_cb_write", "romio_cb_read"),
     ),
     Rule(
         "data-sieving",
@@ -262,8 +223,8 @@ RULES = (
         "Write without holes, or collectively so that ranks fill each other's. Where pieces have "
         "some KiB and more, data sieving of writes may be switched off.",
         _sieving,
-        (_COLLECTIVE_MPI, _NO_SIEVING),
-        (("romio_ds_write", "disable"), ("romio_cb_write", "enable")),
+        (*mpiio.COLLECTIVE, *mpiio.NO_SIEVING),
+        ("romio_ds_write", "romio_cb_write"),
     ),
     Rule(
         "narrow-striping",
@@ -272,8 +233,8 @@ RULES = (
         "Stripe files that ranks share over several targets, before they are made. Files of one "
         "rank each, and small ones, stay on one.",
         _narrow,
-        (_STRIPES, _STRIPES_HINT),
-        (("striping_factor", "4"), ("striping_unit", "4194304")),
+        (posix.STRIPES, *mpiio.STRIPES),
+        ("striping_factor", "striping_unit"),
     ),
     Rule(
         "file-locks",
@@ -283,7 +244,7 @@ RULES = (
         "a node. Locks can be switched off where no two ranks ever write the same bytes; iotune "
         "does not do so, for it cannot know that.",
         _locks,
-        (_NO_LOCKS,),
-        (("cb_nodes", "1"),),
+        (posix.NO_LOCKS,),
+        ("cb_nodes",),
     ),
 )

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from iotune.findings import thresholds as limit
 from iotune.findings.datasets import Chunks, Dataset
 from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
-from iotune.findings.rule import Rule, Sighting, c, python
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.snippets import hdf5
+from iotune.findings.snippets.named import Named, named
+from iotune.models.settings.chunk_caches import cache_bytes_for, chunks_to_hold
 from iotune.reports.tables import count_text, size_text
 
 
@@ -21,6 +24,7 @@ def _by_process(facts: Facts, writes: bool) -> Iterator[tuple[Dataset, list[Chun
 
 def _shape(facts: Facts) -> Sighting | None:
     found = []
+    about: dict[tuple[str, str], Named] = {}
     for one, parts in _by_process(facts, writes=False):
         seen: set[tuple[int, ...]] = set().union(*(part.seen for part in parts))
         asked = sum(part.asked_bytes for part in parts)
@@ -35,12 +39,13 @@ def _shape(facts: Facts) -> Sighting | None:
             "as many bytes"
         )
         found.append(evidence(streams, text, one.file, one.path))
+        about[one.file, one.path] = named(one, writes=False)
     if not found:
         return None
     summary = f"reads go across the chunks of {count_text(len(found), 'dataset')}"
     seconds = slowest(found)
     how = "all the time of these reads; what of it stays with better chunks is not known"
-    return Sighting(found, summary, at_most(seconds, facts, how))
+    return Sighting(found, summary, at_most(seconds, facts, how), named=about)
 
 
 def _shape_text(sizes: tuple[int, ...]) -> str:
@@ -49,6 +54,7 @@ def _shape_text(sizes: tuple[int, ...]) -> str:
 
 def _cache(facts: Facts) -> Sighting | None:
     found, needed = [], 0
+    about: dict[tuple[str, str], Named] = {}
     for writes in (False, True):
         for one, parts in _by_process(facts, writes):
             if not one.filters and one.chunk_bytes > one.cache_bytes:
@@ -60,9 +66,14 @@ def _cache(facts: Facts) -> Sighting | None:
             different = sum(len(part.seen) for part in parts)
             if loads < limit.CHUNK_LOADS * different or loads < limit.FEW_CHUNK_LOADS:
                 continue
-            size = max(part.most_at_once for part in parts) * one.chunk_bytes
-            if size <= one.cache_bytes:  # one transfer finds room: it is those in between
-                size = max(len(part.seen) for part in parts) * one.chunk_bytes
+            chunks = chunks_to_hold(
+                max(part.most_at_once for part in parts),
+                max(len(part.seen) for part in parts),
+                one.chunk_bytes,
+                one.cache_bytes,
+            )
+            size = cache_bytes_for(chunks, one.chunk_bytes)
+            about[one.file, one.path] = named(one, writes, size)
             needed = max(needed, size)
             verb = "written" if writes else "read"
             unpacked = " and unpacked" if one.filters and not writes else ""
@@ -81,7 +92,7 @@ def _cache(facts: Facts) -> Sighting | None:
     )
     seconds = slowest(found)
     how = "all the time of these transfers; with a cache that fits, most of it"
-    return Sighting(found, summary, at_most(seconds, facts, how))
+    return Sighting(found, summary, at_most(seconds, facts, how), named=about)
 
 
 def _opened_anew(one: Dataset) -> str:
@@ -104,6 +115,7 @@ def _shared(facts: Facts) -> Sighting | None:
     if facts.run.ranks < 2:
         return None
     found = []
+    about: dict[tuple[str, str], Named] = {}
     for one in facts.hdf5.datasets.values():
         if not one.filters:
             continue
@@ -119,36 +131,14 @@ def _shared(facts: Facts) -> Sighting | None:
             f"written by more than one of {ranks_text(ranks_of(streams))}"
         )
         found.append(evidence(streams, text, one.file, one.path))
+        about[one.file, one.path] = named(one, writes=True)
     if not found:
         return None
     summary = "ranks write parts of the same compressed chunks"
     seconds = slowest(found)
     how = "all the time of these writes; packing the data takes some of it anyway"
-    return Sighting(found, summary, at_most(seconds, facts, how))
+    return Sighting(found, summary, at_most(seconds, facts, how), named=about)
 
-
-_CHUNK = c("""
-hsize_t chunk[2] = {rows_of_a_read, columns_of_a_read};   /* some 1 MiB */
-H5Pset_chunk(dcpl, 2, chunk);
-""")
-_REPACK = python("""
-# of a file that is there:  h5repack -l x:CHUNK=16x1024 old.h5 new.h5
-file.create_dataset("x", shape, "f8", chunks=(16, 1024))
-""")
-_CACHE = c("""
-hid_t dapl = H5Pcreate(H5P_DATASET_ACCESS);
-/* slots: a prime, some 100 for each chunk that fits */
-H5Pset_chunk_cache(dapl, 12421, 64 << 20, 1.0);
-hid_t set = H5Dopen2(file, "x", dapl);
-""")
-_CACHE_PY = python("""
-file = h5py.File(name, "r", rdcc_nbytes=64 << 20, rdcc_nslots=12421)
-# netCDF4:  variable.set_var_chunk_cache(64 << 20, 12421, 0.75)
-""")
-_BLOCK = c("""
-hsize_t chunk[2] = {rows_of_a_rank, columns};   /* one owner each */
-H5Pset_chunk(dcpl, 2, chunk);
-""")
 
 RULES = (
     Rule(
@@ -158,7 +148,7 @@ RULES = (
         "Give chunks the shape of what is read together, of some MiB at most. Files that are "
         "there are written anew with h5repack.",
         _shape,
-        (_CHUNK, _REPACK),
+        lines=hdf5.chunk_shape,
     ),
     Rule(
         "chunk-cache",
@@ -169,8 +159,8 @@ RULES = (
         "it is closed. A chunk larger than the cache is unpacked anew for "
         "every transfer.",
         _cache,
-        (_CACHE, _CACHE_PY),
-        (("chunk_cache", "67108864"),),
+        lines=hdf5.chunk_cache,
+        parameters=("chunk_cache",),
     ),
     Rule(
         "shared-chunks",
@@ -179,6 +169,6 @@ RULES = (
         "Choose chunks so that each belongs to one rank. A compressed chunk has one writer: "
         "HDF5 sends its parts to a rank that reads, unpacks, packs and writes it.",
         _shared,
-        (_BLOCK,),
+        lines=hdf5.own_chunks,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
@@ -17,7 +18,9 @@ from iotune.findings.facts import (
     slowest,
     times_of,
 )
-from iotune.findings.rule import Rule, Sighting, c, python
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.snippets import hdf5
+from iotune.findings.snippets.named import EXAMPLE, named
 from iotune.findings.streams import HDF5_MAKES, HDF5_READ, HDF5_WRITE, Stream, kind_of
 from iotune.reports.actual_io import done_text, taken_apart
 from iotune.reports.tables import count_text, size_text
@@ -119,7 +122,7 @@ def _by(streams: Sequence[Stream]) -> str:
 
 
 def _conversion(facts: Facts) -> Sighting | None:
-    found = []
+    found, about = [], {}
     for one in facts.hdf5.datasets.values():
         for writes in (True, False):
             converted = one.converted[writes]
@@ -138,10 +141,12 @@ def _conversion(facts: Facts) -> Sighting | None:
             number = converted or one.transfers[writes]
             text = f"{number:,} {'writes' if writes else 'reads'} convert each element: {widths}"
             found.append(evidence(streams, text, one.file, one.path))
+            about[one.file, one.path] = named(one, writes)
     if not found:
         return None
     size = sum(one.bytes for one in found)
-    return Sighting(found, f"{size_text(size)} are converted from one type to another")
+    summary = f"{size_text(size)} are converted from one type to another"
+    return Sighting(found, summary, named=about)
 
 
 def _told_conversion(facts: Facts, dataset: Dataset, writes: bool) -> bool:
@@ -201,7 +206,7 @@ def _attributes(facts: Facts) -> Sighting | None:
 
 
 def _fill(facts: Facts) -> Sighting | None:
-    found = []
+    found, about = [], {}
     files = facts.by_file(
         lambda one: one.outer == HDF5_MAKES and one.layer == "posix" and one.meaning.writes
     )
@@ -223,61 +228,18 @@ def _fill(facts: Facts) -> Sighting | None:
         )
         calls = sum(one.calls for one in streams)
         found.append(counted(text, file, "", ranks_of(streams), calls, size, times))
+        own = [one for one in facts.hdf5.datasets.values() if one.file == file and one.dims]
+        if own:
+            largest = max(own, key=lambda one: one.element_bytes * math.prod(one.dims))
+            about[file, ""] = named(largest, writes=True)
     if not found:
         return None
     seconds = slowest(found)
     size = sum(one.bytes for one in found)
     how = "all the time of making these datasets on the slowest rank"
-    return Sighting(found, f"{size_text(size)} of fill values are written first",
-                    at_most(seconds, facts, how))  # fmt: skip
+    summary = f"{size_text(size)} of fill values are written first"
+    return Sighting(found, summary, at_most(seconds, facts, how), named=about)
 
-
-_SAME_TYPE = c("""
-/* the type in memory is the type in the file */
-set = H5Dcreate2(file, "x", H5T_IEEE_F32LE, space, lcpl, dcpl, dapl);
-H5Dwrite(set, H5T_NATIVE_FLOAT, memory, part, dxpl, floats);
-""")
-_SAME_TYPE_PY = python("""
-file.create_dataset("x", data=floats, dtype=floats.dtype)
-""")
-_CAUSES = c("""
-uint32_t here, anywhere;     /* bits of H5D_mpio_no_collective_cause_t */
-H5Pget_mpio_no_collective_cause(dxpl, &here, &anywhere);
-""")
-_JOIN = c("""
-/* one call for the whole part: a hyperslab with stride and block */
-H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block);
-H5Dwrite(set, type, memory, space, dxpl, data);
-""")
-_JOIN_PY = python("""
-rows.append(row)                        # gather, then write them together
-if len(rows) == 1024:
-    data[at:at + 1024] = rows;  at += 1024;  rows.clear()
-""")
-_ORDER = c("""
-/* store what a rank owns side by side, and its places beside it */
-H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &own, NULL);
-H5Dwrite(values, type, memory, space, dxpl, data);
-H5Dwrite(places, H5T_NATIVE_LLONG, memory, space, dxpl, indices);
-""")
-_ONE_DATASET = c("""
-/* one dataset with a dimension more, instead of x0000, x0001, ... */
-hsize_t dims[2] = {number, length};
-""")
-_ONE_ATTRIBUTE = c("""
-/* one attribute of a compound type or an array, instead of hundreds */
-hid_t space = H5Screate_simple(1, &number, NULL);
-hid_t all = H5Acreate2(file, "parameters", type, space, acpl, aapl);
-H5Awrite(all, type, values);
-""")
-_NEVER = c("""
-/* only where all is written */
-H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER);
-""")
-_NEVER_PY = python("""
-# h5py 3.12 and later
-file.create_dataset("x", shape, "f8", chunks=True, fill_time="never")
-""")
 
 RULES = (
     Rule(
@@ -287,7 +249,7 @@ RULES = (
         "Take away what HDF5 names as the cause: the same type in memory and file, no data "
         "transform, dataspaces that are simple, a layout that is contiguous or chunked.",
         _split,
-        (_CAUSES, _SAME_TYPE),
+        (hdf5.CAUSES, *hdf5.same_type(EXAMPLE)),
     ),
     Rule(
         "scattered-selection",
@@ -297,8 +259,8 @@ RULES = (
         "store the values in the order of their owners, with their places beside them, or sort "
         "them among ranks before.",
         _scattered,
-        (_ORDER,),
-        (("romio_cb_write", "enable"), ("romio_ds_write", "disable")),
+        (hdf5.ORDER,),
+        ("romio_cb_write", "romio_ds_write"),
     ),
     Rule(
         "small-transfers",
@@ -307,7 +269,7 @@ RULES = (
         "Transfer what a rank has with one call: a selection may have strides and many blocks. "
         "Where records come one by one, gather some hundred of them in memory.",
         _small_transfers,
-        (_JOIN, _JOIN_PY),
+        hdf5.JOIN,
     ),
     Rule(
         "type-conversion",
@@ -317,7 +279,7 @@ RULES = (
         "program. HDF5 converts through a buffer of 1 MiB, and makes collective transfers "
         "independent to do so.",
         _conversion,
-        (_SAME_TYPE, _SAME_TYPE_PY),
+        lines=hdf5.same_type,
     ),
     Rule(
         "small-datasets",
@@ -326,7 +288,7 @@ RULES = (
         "Join them in one dataset with a dimension more, or in one of a compound type. Each "
         "dataset has a header of its own, and with MPI all ranks make it together.",
         _small_datasets,
-        (_ONE_DATASET,),
+        hdf5.ONE_DATASET,
     ),
     Rule(
         "many-attributes",
@@ -336,7 +298,7 @@ RULES = (
         "Beyond 8 an object's attributes are kept in a heap and a tree, where the file's format "
         "is recent (H5Pset_libver_bounds).",
         _attributes,
-        (_ONE_ATTRIBUTE,),
+        hdf5.ONE_ATTRIBUTE,
     ),
     Rule(
         "fill-values",
@@ -345,6 +307,6 @@ RULES = (
         "Where every element is written anyway, switch filling off. Parallel HDF5 fills chunks "
         "when the dataset is made; what is never written then holds anything.",
         _fill,
-        (_NEVER, _NEVER_PY),
+        lines=hdf5.never_filled,
     ),
 )

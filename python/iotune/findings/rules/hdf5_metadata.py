@@ -14,7 +14,9 @@ from iotune.findings.facts import (
     slowest,
     times_of,
 )
-from iotune.findings.rule import Rule, Sighting, c, python
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.snippets import hdf5
+from iotune.findings.snippets.named import named
 from iotune.findings.streams import HDF5_OTHER
 from iotune.reports.tables import size_text
 
@@ -53,7 +55,7 @@ def _reads(facts: Facts) -> Sighting | None:
 
 
 def _reopened(facts: Facts) -> Sighting | None:
-    found = []
+    found, about = [], {}
     for one in facts.hdf5.datasets.values():
         opens = max((len(objects) for objects in one.opened.values()), default=0)
         moved = sum(one.transfers.values())
@@ -74,32 +76,14 @@ def _reopened(facts: Facts) -> Sighting | None:
         spent = {process: share * taken for process, taken in times_of(streams).items()}
         text = f"opened {opens:,} times by one process, for {moved:,} transfers in all"
         found.append(counted(text, one.file, one.path, ranks, times, 0, spent))
+        about[one.file, one.path] = named(one, writes=False)
     if not found:
         return None
     summary = f"datasets are opened {sum(one.calls for one in found):,} times for their transfers"
     seconds = slowest(found)
     how = "the time of opening alone; chunks that are lost with the cache come on top"
-    return Sighting(found, summary, at_most(seconds, facts, how))
+    return Sighting(found, summary, at_most(seconds, facts, how), named=about)
 
-
-_ONCE = c("""
-hid_t set = H5Dopen2(file, "x", H5P_DEFAULT);    /* before the loop */
-for (hsize_t k = 0; k < n; ++k) read_part(set, k);
-H5Dclose(set);                                   /* behind it */
-""")
-_ONCE_PY = python("""
-x = file["x"]                # once: file["x"] in the loop opens it anew
-for k in rows: use(x[k])
-""")
-_TOGETHER = c("""
-H5Pset_all_coll_metadata_ops(fapl, 1);   /* one rank reads for all */
-H5Pset_coll_metadata_write(fapl, 1);
-hid_t file = H5Fopen(name, H5F_ACC_RDONLY, fapl);
-""")
-_TOGETHER_PY = python("""
-fapl = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-fapl.set_fapl_mpio(comm, info);  fapl.set_all_coll_metadata_ops(True)
-""")
 
 RULES = (
     Rule(
@@ -109,7 +93,7 @@ RULES = (
         "Switch on collective metadata operations: then every rank must open the same objects "
         "in the same order. iotune does not, for it cannot know that they do.",
         _reads,
-        (_TOGETHER, _TOGETHER_PY),
+        hdf5.TOGETHER,
     ),
     Rule(
         "reopened-datasets",
@@ -117,6 +101,6 @@ RULES = (
         "hdf5",
         "Open a dataset once and keep it open: its chunk cache is lost when it is closed.",
         _reopened,
-        (_ONCE, _ONCE_PY),
+        lines=hdf5.opened_once,
     ),
 )

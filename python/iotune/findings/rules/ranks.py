@@ -16,7 +16,8 @@ from iotune.findings.facts import (
     slowest,
 )
 from iotune.findings.finding import LOW, MEDIUM, Evidence
-from iotune.findings.rule import Rule, Sighting, c
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.snippets import hdf5, mpiio
 from iotune.findings.streams import BELOW, MPI_READ_ALL, MPI_WRITE_ALL, Stream
 from iotune.reports.tables import seconds_text, size_text
 
@@ -171,20 +172,6 @@ def _shared_pointer(facts: Facts) -> Sighting | None:
     return Sighting(found, summary, at_most(seconds, facts, "all the time of these calls"))
 
 
-_DIVIDE = c("""
-/* each rank writes its part at its own place */
-MPI_Offset at = 0, mine = bytes;
-MPI_Exscan(&mine, &at, 1, MPI_OFFSET, MPI_SUM, MPI_COMM_WORLD);
-MPI_File_write_at_all(file, at, part, bytes, MPI_BYTE, &status);
-""")
-_DIVIDE_HDF5 = c("""
-H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, info);   /* all ranks open it */
-/* the part of this rank */
-H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
-H5Dwrite(set, type, memory, space, dxpl, part);
-""")
-
 RULES = (
     Rule(
         "one-rank",
@@ -193,7 +180,7 @@ RULES = (
         "Let each rank write or read its own part of the file, collectively. What is small, or "
         "is read by all, may well stay with one rank.",
         _one_rank,
-        (_DIVIDE, _DIVIDE_HDF5),
+        (*mpiio.DIVIDE, *hdf5.DIVIDE),
     ),
     Rule(
         "imbalance",
@@ -203,7 +190,7 @@ RULES = (
         "rank is slow with as many bytes, its node or its storage target is: compare runs "
         "(iotune diff).",
         _imbalance,
-        (_DIVIDE,),
+        mpiio.DIVIDE,
     ),
     Rule(
         "file-per-rank",
@@ -212,7 +199,7 @@ RULES = (
         "Let ranks share files: one for all, or one for each node, written collectively. Many "
         "files cost metadata, and who reads them needs as many ranks again.",
         _file_per_rank,
-        (_DIVIDE,),
+        mpiio.DIVIDE,
     ),
     Rule(
         "shared-pointer",
@@ -221,6 +208,6 @@ RULES = (
         "Reckon each rank's place (MPI_Exscan) and use MPI_File_write_at_all. The shared pointer "
         "is a small file of its own, locked for every transfer.",
         _shared_pointer,
-        (_DIVIDE,),
+        mpiio.DIVIDE,
     ),
 )

@@ -9,7 +9,8 @@ import numpy as np
 from iotune.findings import thresholds as limit
 from iotune.findings.covered import Covered
 from iotune.findings.facts import Facts, at_most, counted, slowest
-from iotune.findings.rule import Rule, Sighting, c
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.snippets import hdf5, mpiio, posix
 from iotune.findings.streams import (
     HDF5_MAKES,
     HDF5_WRITE,
@@ -142,25 +143,6 @@ def _union(parts: list[Covered]) -> int | None:
     return joined.bytes
 
 
-_KEEP = c("""
-/* read once before the loop, keep it */
-double* table = malloc(bytes);
-pread(fd, table, bytes, 0);
-for (int step = 0; step < steps; ++step) use(table);
-""")
-_SPREAD = c("""
-/* one rank reads, the network spreads it */
-if (rank == 0) pread(fd, table, bytes, 0);
-MPI_Bcast(table, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-/* or all read together: MPI-IO reads each byte once */
-MPI_File_read_at_all(file, 0, table, bytes, MPI_BYTE, &status);
-""")
-_SPREAD_HDF5 = c("""
-/* HDF5: all ranks read the same selection collectively */
-H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
-H5Dread(set, type, space, space, dxpl, table);
-""")
-
 RULES = (
     Rule(
         "repeated-reads",
@@ -169,8 +151,8 @@ RULES = (
         "Keep in memory what is read again, or read it in an order in which it is still there. "
         "Of HDF5's chunks that is the chunk cache's work (chunk-cache).",
         lambda facts: _again(facts, False),
-        (_KEEP,),
-        (("chunk_cache", "67108864"),),
+        posix.KEEP,
+        ("chunk_cache",),
     ),
     Rule(
         "shared-reads",
@@ -178,7 +160,7 @@ RULES = (
         "mpiio",
         "Let one rank read and broadcast, or read collectively.",
         lambda facts: _by_all(facts, False),
-        (_SPREAD, _SPREAD_HDF5),
+        (*mpiio.SPREAD, *hdf5.SPREAD),
     ),
     Rule(
         "repeated-writes",

@@ -18,7 +18,8 @@ from iotune.findings.facts import (
     slowest,
 )
 from iotune.findings.finding import LOW, Estimate, Evidence
-from iotune.findings.rule import Rule, Sighting, c, python
+from iotune.findings.rule import Rule, Sighting
+from iotune.findings.snippets import hdf5, posix
 from iotune.findings.streams import (
     HDF5_OTHER,
     HDF5_READ,
@@ -183,34 +184,6 @@ def _files(found: list[Evidence]) -> str:
     return f"{number} file{'s' if number > 1 else ''}"
 
 
-_GATHER_C = c("""
-/* gather records, write them together */
-static char block[4 << 20];
-memcpy(block + used, record, bytes);  used += bytes;
-if (used + bytes > sizeof block) {
-  pwrite(fd, block, used, at);  at += used;  used = 0;
-}
-""")
-_READ_AHEAD_C = c("""
-/* one request for many records */
-ssize_t got = pread(fd, block, 4 << 20, at);
-for (ssize_t k = 0; k + bytes <= got; k += bytes) use(block + k);
-""")
-_SORTED = python("""
-order = numpy.argsort(offsets)   # from the front of the file to its back
-for k in order: use(k, os.pread(fd, length, offsets[k]))
-""")
-_SORTED_WRITES = python("""
-order = numpy.argsort(offsets)          # from front to back
-for k in order: os.pwrite(fd, parts[k], offsets[k])
-""")
-_ALIGNED = c("""
-/* HDF5: objects of 1 MiB and more begin at a border of the stripe */
-H5Pset_alignment(fapl, 1 << 20, 1 << 20);
-/* POSIX, MPI-IO: begin each rank's part at a multiple of it */
-MPI_Offset part = (bytes + (1 << 20) - 1) / (1 << 20) * (1 << 20);
-""")
-
 RULES = (
     Rule(
         "small-writes",
@@ -219,7 +192,7 @@ RULES = (
         "Gather records in memory and write some MiB at once. In a file that ranks share, let "
         "MPI-IO gather: a file view and one MPI_File_write_all.",
         lambda facts: _small(facts, True),
-        (_GATHER_C,),
+        posix.GATHER,
     ),
     Rule(
         "small-reads",
@@ -228,7 +201,7 @@ RULES = (
         "Read some MiB at once and take records from memory; for a file that fits, read it whole "
         "or map it. In a file that ranks share use MPI_File_read_all with a view.",
         lambda facts: _small(facts, False),
-        (_READ_AHEAD_C,),
+        posix.READ_AHEAD,
     ),
     Rule(
         "random-reads",
@@ -238,8 +211,8 @@ RULES = (
         "together side by side. Where the order must be random, read larger pieces into memory "
         "and draw from these, or prefetch the next ones (posix_fadvise, iotune.h).",
         lambda facts: _random(facts, False),
-        (_SORTED,),
-        (("fadvise", "random"),),
+        posix.SORTED,
+        ("fadvise",),
     ),
     Rule(
         "random-writes",
@@ -247,7 +220,7 @@ RULES = (
         "posix",
         "Sort writes by their place, or append to a log and order it when it is read.",
         lambda facts: _random(facts, True),
-        (_SORTED_WRITES,),
+        posix.SORTED_WRITES,
     ),
     Rule(
         "misaligned",
@@ -256,7 +229,7 @@ RULES = (
         "Begin each rank's part at a multiple of the stripe, or of 1 MiB where that is unknown. "
         "Blocks that two ranks write into are locked back and forth between their nodes.",
         _misaligned,
-        (_ALIGNED,),
-        (("alignment", "1048576,1048576"),),
+        hdf5.ALIGNED,
+        ("alignment",),
     ),
 )

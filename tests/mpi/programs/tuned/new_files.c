@@ -2,7 +2,7 @@
  *   new_files FOLDER [USER_BLOCK]
  * MPI_File_open with MPI_MODE_EXCL, and errors of files that are not open are fatal; H5Fcreate with
  * H5F_ACC_EXCL and a user block, by all ranks and by each for itself; H5Fcreate of a file that is
- * there. Prints "name value" lines of rank 0.
+ * there; MPI_File_open of one that is missing. Prints "name value" lines of rank 0.
  */
 #include <hdf5.h>
 #include <mpi.h>
@@ -79,6 +79,9 @@ int main(int argc, char** argv) {
   /* What fails without iotune too would be fatal. */
   MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
   create("there", path, fcpl, fapl);
+  snprintf(path, sizeof path, "%s/absent", argv[1]);
+  const int absent = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &raw);
+  if (rank == 0) printf("absent %s\n", absent == MPI_SUCCESS ? "ok" : "failed");
   snprintf(path, sizeof path, "%s/each%d.h5", argv[1], rank);
   create("each", path, fcpl, H5P_DEFAULT);
   create("each-there", path, fcpl, H5P_DEFAULT);

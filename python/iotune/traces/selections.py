@@ -41,6 +41,19 @@ def runs_of(selection: Mapping[str, Any], dims: Sequence[int]) -> int:
     return sum(_runs(block, dims) for block in _blocks(selection, dims))
 
 
+def extent_of(selection: Mapping[str, Any], dims: Sequence[int]) -> tuple[int, ...]:
+    """The size of the least box around it; () where it is not known in full."""
+    blocks = _blocks(selection, dims)
+    if not blocks or any(len(one) != len(dims) for one in blocks):
+        return ()
+    sides = []
+    for parts in zip(*blocks):
+        first = min(start for start, _, _, _ in parts)
+        last = max(start + (count - 1) * stride + size for start, stride, count, size in parts)
+        sides.append(max(0, last - first))
+    return tuple(sides)
+
+
 def _runs(block: Block, dims: Sequence[int]) -> int:
     runs, whole = 1, True  # whether all dimensions so far, from the fastest on, are taken in full
     for part, size in zip(reversed(block), reversed(dims)):
