@@ -14,9 +14,9 @@
 #include "core/link/at_start.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
-#include "core/process/left_out_programs.h"
 #include "core/process/narrowing.h"
 #include "core/process/site_limits.h"
+#include "core/run/left_out_programs.h"
 
 namespace iotune {
 namespace {

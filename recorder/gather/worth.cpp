@@ -1,7 +1,7 @@
 #include "recorder/gather/worth.h"
 
 #include "core/process/configuration.h"
-#include "core/process/left_out_programs.h"
+#include "core/run/left_out_programs.h"
 #include "recorder/gather/gather_trace.h"
 #include "recorder/gather/process_text.h"
 #include "recorder/gather/run_buffers.h"

@@ -1,5 +1,5 @@
 // Lists of programs to leave out, without the library around them.
-#include "core/process/left_out_programs.h"
+#include "core/run/left_out_programs.h"
 
 #include <gtest/gtest.h>
 

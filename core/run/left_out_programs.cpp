@@ -1,4 +1,4 @@
-#include "core/process/left_out_programs.h"
+#include "core/run/left_out_programs.h"
 
 #include <link.h>
 
