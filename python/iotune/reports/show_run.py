@@ -7,6 +7,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from iotune.reports.actual_io import done_text, taken_apart
@@ -18,6 +19,7 @@ from iotune.reports.tables import (
     Column,
     count_text,
     paragraph,
+    plural,
     rate_text,
     seconds_text,
     size_text,
@@ -77,13 +79,15 @@ def print_run(
     paragraph(_totals(run))
     if trace is not None and not wanted:
         print_epochs(trace, run)
+    for note in [] if wanted else run.notes:
+        paragraph(note)
     if wanted:
         shown = [one for one in run.files if is_file(one.path, wanted)]
         if not shown:
             paragraph(f"the run touched no {', '.join(wanted)}")
     else:
         # Of files outside the sample the warning tells.
-        shown = [one for one in run.files if not one.sampled_out]
+        shown = [one for one in run.data_files if not one.sampled_out]
         if not shown:
             paragraph("no file")
     idle: list[FilePattern] = []
@@ -93,12 +97,17 @@ def print_run(
     groups = [Alike([one]) for one in shown] if wanted or everything else folded(shown)
     for group in groups:
         if group.is_folded:
-            _print_alike(group)
+            _print_alike(group, run)
         else:
             for one in group.files:
-                _print_file(one)
+                _print_file(one, run)
     if run.regions and not wanted:
         print_regions(run.regions, everything)
+    said = [one for one in run.files if one.is_stdout and (one.bytes or everything)]
+    if said and not wanted:
+        data()
+        for one in said:
+            _headed(one.path, f"stdout, no data file: {_moved(one.bytes_written, one.bytes_read)}")
     if idle:
         data()
         noun = "file or folder" if len(idle) == 1 else "files and folders"
@@ -117,7 +126,7 @@ def is_file(path: str, wanted: Iterable[str]) -> bool:
 def _headline(run: RunSummary) -> str:
     parts = [
         run.program_name or run.program or "?",
-        count_text(run.ranks, "rank"),
+        count_text(*run.members),
         count_text(run.nodes, "node"),
         f"{run.elapsed_seconds:.2f} s",
         count_text(run.calls, "call"),
@@ -127,9 +136,9 @@ def _headline(run: RunSummary) -> str:
 
 def _totals(run: RunSummary) -> str:
     """What the run moved, and how much of its time went into that."""
-    written = sum(one.bytes_written for one in run.files)
-    read = sum(one.bytes_read for one in run.files)
-    files = sum(not _is_idle(one) for one in run.files)
+    written = sum(one.bytes_written for one in run.data_files)
+    read = sum(one.bytes_read for one in run.data_files)
+    files = sum(not _is_idle(one) for one in run.data_files)
     text = f"{_moved(written, read)} in {count_text(files, 'file')}" if files else "no bytes moved"
     if run.elapsed_seconds > 0 and run.io_seconds > 0:
         # Threads at the same time may be in more than all of it.
@@ -158,7 +167,7 @@ def _is_idle(file: FilePattern) -> bool:
     return unasked and (moved_nothing or _LOCK_TEST.search(file.path) is not None)
 
 
-def _print_file(file: FilePattern) -> None:
+def _print_file(file: FilePattern, run: RunSummary) -> None:
     data()
     if file.sampled_out:
         _headed(file.path, "not in the sample that was recorded of its series")
@@ -166,10 +175,10 @@ def _print_file(file: FilePattern) -> None:
     rate = rate_text(file.bytes / file.io_seconds if file.io_seconds > 0 else 0.0)
     moved = _moved(file.bytes_written, file.bytes_read)
     _headed(file.path, f"{moved} in {seconds_text(file.io_seconds)} ({rate})")
-    _print_datasets(file)
+    _print_datasets(file, run)
 
 
-def _print_alike(group: Alike) -> None:
+def _print_alike(group: Alike, run: RunSummary) -> None:
     files = group.files
     data()
     first = files[0]
@@ -183,7 +192,7 @@ def _print_alike(group: Alike) -> None:
         f"{len(files)} files: {_moved(written, read)} in all, "
         f"{seconds_text(times[0])} to {seconds_text(times[-1])} each; the first one:",
     )
-    _print_datasets(first)
+    _print_datasets(first, run)
 
 
 def _headed(path: str, text: str) -> None:
@@ -196,9 +205,11 @@ def _headed(path: str, text: str) -> None:
         print(f"{name}   {text}")
 
 
-def _print_datasets(file: FilePattern) -> None:
+def _print_datasets(file: FilePattern, run: RunSummary) -> None:
     if file.datasets:
-        table(_COLUMNS, [_row(file, one) for one in file.datasets], indent=2)
+        members = plural(run.members[1])
+        columns = [replace(one, title=members) if one.title == "ranks" else one for one in _COLUMNS]
+        table(columns, [_row(file, one) for one in file.datasets], indent=2)
     apart = Counter(
         done_text(one.actual_io, one.not_collective) for one in file.datasets if taken_apart(one)
     )
