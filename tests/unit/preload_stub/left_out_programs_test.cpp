@@ -18,7 +18,7 @@ const char* program_path() noexcept {
 }
 void absolute_path(const char* path, ShortText<4096>& to) noexcept {
   to.clear();
-  if (*path != '/') to << "/work/here/";
+  if (*path != '/') to << "/user/here/";
   to << path;
 }
 int visit_objects(int (*)(dl_phdr_info*, std::size_t, void*), void*) noexcept {
@@ -50,7 +50,7 @@ TEST(LeftOutProgramsTest, HasFolders) {
     EXPECT_EQ(listed(globs, "/opt/tools/blastn"), std::string(globs) != "/") << globs;
   }
   EXPECT_FALSE(listed("/opt/too:/tools", "/opt/tools/blastn"));
-  EXPECT_TRUE(listed("/work/here", "./blastn"));
+  EXPECT_TRUE(listed("/user/here", "./blastn"));
   EXPECT_TRUE(listed("x:/real/place", "/opt/tools/blastn"));
 }
 
