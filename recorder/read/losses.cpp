@@ -17,10 +17,6 @@ bool is_rank(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-std::string place_of(const Attributes& attributes, const char* key) {
-  return text_of(attributes, "host") + ' ' + text_of(attributes, key);
-}
-
 // By host and pid: processes that others of the run, or they themselves, ended by SIGTERM.
 std::set<std::string> terminated_processes(const TraceIndex& index) {
   constexpr std::string_view kKey = "terminated_";
