@@ -98,6 +98,8 @@ struct FilePattern {
   bool cut_short;
   // Of a long series: of some opening only its times and settings are known (IOTUNE_RECORD).
   bool sampled_out;
+  // A process had it as its stdout when it began: what programs say, and no data.
+  bool is_stdout;
   std::vector<DatasetPattern> datasets;  // in order of first transfer
   // Index of a dataset that speaks for the file: of the largest ones, the first
   // (PDSW'15, section 3.3), and how many share its size and pattern. None without transfers.
@@ -139,6 +141,7 @@ struct RunSummary {
   std::vector<FilePattern> files;      // in order of first open
   std::vector<RegionPattern> regions;  // each before those inside it, else in order of first begin
   std::vector<std::string> warnings;   // damage, ranks that are missing, calls dropped
+  std::vector<std::string> notes;      // of how it ended, where nothing is missing
 };
 
 std::string to_json(const RunSummary& summary);  // the same names; distributions as text

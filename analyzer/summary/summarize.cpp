@@ -132,6 +132,7 @@ class Summarizer {
   Summarizer(const TraceReader& reader, std::uint64_t calls_at_once, std::uint64_t members_calls)
       : reader_(reader), calls_at_once_(calls_at_once), members_calls_(members_calls) {
     summary_.warnings = recorder::losses_of(reader_.index());
+    summary_.notes = recorder::ended_workers_of(reader_.index());
     summary_.processes = static_cast<std::uint32_t>(reader_.process_count());
     summary_.ranks = 1;
   }
@@ -295,9 +296,15 @@ class Summarizer {
   }
 
   void add_files() {
+    std::set<std::string> said;  // files that are stdout
+    for (const recorder::ProcessSection& process : reader_.index().processes) {
+      const auto found = process.attributes.find("stdout");
+      if (found != process.attributes.end()) said.insert(found->second);
+    }
     std::vector<std::pair<std::uint64_t, FilePattern>> files;
     for (const auto& [path, record] : files_) {
       files.emplace_back(record.first_open_ns, file_pattern(path, record, start_));
+      files.back().second.is_stdout = said.contains(path);
     }
     std::stable_sort(files.begin(), files.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });

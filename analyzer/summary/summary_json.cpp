@@ -134,6 +134,7 @@ Json json_of(const FilePattern& file) {
           {"speaker", file.speaker ? Json(*file.speaker) : Json()},
           {"speaker_count", file.speaker_count},
           {"sampled_out", file.sampled_out},
+          {"is_stdout", file.is_stdout},
           {"decision_source", file.decision_source},
           {"decision_pattern", file.decision_pattern},
           {"decision_message", file.decision_message},
@@ -168,7 +169,8 @@ std::string to_json(const RunSummary& summary) {
                      {"dropped", summary.dropped},
                      {"files", list_of(summary.files)},
                      {"regions", list_of(summary.regions)},
-                     {"warnings", summary.warnings}};
+                     {"warnings", summary.warnings},
+                     {"notes", summary.notes}};
   // Paths are bytes; what is not UTF-8 in them must not cost the report.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -16,6 +16,7 @@
 #include "core/os/short_text.h"
 #include "core/process/narrowing.h"
 #include "core/process/site_limits.h"
+#include "core/run/left_out_programs.h"
 
 namespace iotune {
 namespace {
@@ -59,8 +60,8 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
   const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
-      *exclude, *site, *record, *database, *prefetch, *schedule, *delivery, *cache, *logstore,
-      *state, *home;
+      *exclude, *programs, *keep, *site, *record, *database, *prefetch, *schedule, *delivery,
+      *cache, *logstore, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -80,6 +81,8 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.merge, value_of(entry, "IOTUNE_MERGE_ABOVE_MIB")) ||
       take(found.include, value_of(entry, "IOTUNE_INCLUDE")) ||
       take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE")) ||
+      take(found.programs, value_of(entry, "IOTUNE_EXCLUDE_PROGRAMS")) ||
+      take(found.keep, value_of(entry, "IOTUNE_KEEP_ABOVE_MIB")) ||
       take(found.site, value_of(entry, "IOTUNE_SITE_CONFIG")) ||
       take(found.record, value_of(entry, "IOTUNE_RECORD")) ||
       take(found.database, value_of(entry, "IOTUNE_DB")) ||
@@ -159,9 +162,13 @@ bool stderr_is_what_it_was() noexcept {
   return polled >= 0 && (ready.revents & (POLLERR | POLLNVAL)) == 0;
 }
 
+// The auxiliary vector has it without a system call.
+IOTUNE_START_CODE const char* executed_path() noexcept {
+  return reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+}
+
 IOTUNE_START_CODE bool is_launcher_name() noexcept {
-  // The auxiliary vector has it without a system call.
-  const auto* const path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  const char* const path = executed_path();
   if (path == nullptr) return false;
   const char* const slash = std::strrchr(path, '/');
   const char* const name = slash == nullptr ? path : slash + 1;
@@ -266,13 +273,21 @@ IOTUNE_START_CODE bool reads_sample(const char* record) noexcept {
          (prefetch == nullptr || std::strcmp(prefetch, "none") == 0);
 }
 
+// Whoever asks for a trace gets one of every program.
+IOTUNE_START_CODE bool is_left_out(const StartedProgram& program, const char* listed,
+                                   const SiteLimits& limits) noexcept {
+  if (g_configuration.is_launcher || g_configuration.trace_path != nullptr) return false;
+  return is_everyday_program(program) || is_listed_program(limits.programs, program) ||
+         is_listed_program(listed, program);
+}
+
 }  // namespace
 
 const Configuration& configuration() noexcept {
   return g_configuration;
 }
 
-IOTUNE_START_CODE void read_configuration() noexcept {
+IOTUNE_START_CODE void read_configuration(const char* const* arguments) noexcept {
   g_stderr = identity_of_stderr();
   Variables found{};
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -305,7 +320,12 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   const SiteLimits limits =
       read_site_limits(found.site, g_configuration.is_launcher ? nullptr : say);
   if (limits.most < g_configuration.mode) g_configuration.mode = limits.most;
+  if (is_left_out({executed_path(), arguments}, found.programs, limits)) {
+    g_configuration.mode = Mode::kOff;
+  }
   if (g_configuration.mode == Mode::kOff) return;
+  if (limits.keep_above_mib != 0) g_configuration.keep_above_bytes = limits.keep_above_mib << 20;
+  read_mebibytes(found.keep, 0, g_configuration.keep_above_bytes);
   g_configuration.frozen = limits.frozen;
   const bool none = found.database != nullptr && std::strcmp(found.database, "none") == 0;
   g_configuration.learns = !limits.frozen && !none;

@@ -16,7 +16,9 @@ struct Configuration {
   // IOTUNE_RECORD=sample, and where it says nothing and neither a trace is asked for nor times nor
   // prefetching, in which all calls count: of long series of files not all are recorded.
   bool samples_files = false;
-  const char* trace_path = nullptr;   // IOTUNE_TRACE, nullptr: the default directory
+  // IOTUNE_TRACE, nullptr: the default directory. `iotune run` sets it: where it is set a trace is
+  // asked for, else only one that is worth it is kept (recorder/gather/worth.h).
+  const char* trace_path = nullptr;
   const char* buffer_root = nullptr;  // IOTUNE_BUFFER_DIR, nullptr: /dev/shm/iotune-<uid>
   const char* include = nullptr;      // IOTUNE_INCLUDE, globs separated by ':'
   const char* exclude = nullptr;      // IOTUNE_EXCLUDE
@@ -36,13 +38,17 @@ struct Configuration {
   const char* prefetch_memory_mib = nullptr;  // IOTUNE_PREFETCH_MEMORY_MIB
   const char* logstore = nullptr;             // IOTUNE_LOGSTORE: prefixes separated by ':'
   bool is_launcher = false;  // this process is mpirun, mpiexec or one of their proxies
+  // IOTUNE_KEEP_ABOVE_MIB, or the site's: what makes a program without MPI, HDF5 and netCDF worth
+  // it.
+  std::uint64_t keep_above_bytes = 16u << 20;
 };
 
 const Configuration& configuration() noexcept;
 
 // Once, by the constructor. Remembers what stderr is: a program may close it and get the number
-// back for a file of its data. An unknown IOTUNE_MODE counts as off, and is said.
-void read_configuration() noexcept;
+// back for a file of its data. An unknown IOTUNE_MODE counts as off, and is said. `arguments` of
+// the program, with its name; they end with nullptr.
+void read_configuration(const char* const* arguments) noexcept;
 // For a job that the site's share leaves out, before any rank is counted.
 void record_only() noexcept;
 

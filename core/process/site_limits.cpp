@@ -47,6 +47,34 @@ bool read_percent(Piece value, unsigned& share) noexcept {
   return true;
 }
 
+// Lists of several lines and files hold together.
+const char* read_programs(Piece value, SiteLimits& limits) noexcept {
+  const std::size_t before = std::strlen(limits.programs);
+  if (value.bytes == 0) return "exclude_programs names no program";
+  if (before + value.bytes + 2 > sizeof limits.programs) {
+    return "exclude_programs has more than 510 bytes in all";
+  }
+  char* const to = limits.programs + before;
+  if (before > 0) *to = ':';
+  std::memcpy(to + (before > 0 ? 1 : 0), value.text, value.bytes);
+  return nullptr;
+}
+
+// The larger of several holds.
+const char* read_keep_above(Piece value, SiteLimits& limits) noexcept {
+  std::uint64_t mebibytes = 0;
+  bool good = value.bytes > 0 && value.bytes <= 7;
+  for (std::size_t i = 0; good && i < value.bytes; ++i) {
+    good = value.text[i] >= '0' && value.text[i] <= '9';
+    mebibytes = mebibytes * 10 + static_cast<std::uint64_t>(value.text[i] - '0');
+  }
+  if (!good || mebibytes == 0 || mebibytes >= 1u << 20) {
+    return "keep_above_mib is no number from 1 to 1048575";
+  }
+  if (mebibytes > limits.keep_above_mib) limits.keep_above_mib = mebibytes;
+  return nullptr;
+}
+
 // "name FAULT"; the text holds until the next one.
 const char* fault_of(Piece name, const char* fault) noexcept {
   static constinit ShortText<96> text;
@@ -104,8 +132,10 @@ const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
     if (said > limits.readers) limits.readers = said;
     return nullptr;
   }
-  return "there are only mode, freeze, share, database, replayers, traces, applied_log and "
-         "readable_by";
+  if (name.is("exclude_programs")) return read_programs(value, limits);
+  if (name.is("keep_above_mib")) return read_keep_above(value, limits);
+  return "there are only mode, freeze, share, database, replayers, traces, applied_log, "
+         "readable_by, exclude_programs and keep_above_mib";
 }
 
 // A page that holds nothing is not touched: every process comes here.

@@ -22,7 +22,11 @@ struct SiteLimits {
   char traces[512] = "";
   // Where each user's log of what was applied lies, likewise; empty: there is none.
   char applied_log[512] = "";
-  // Whether these may be read by their group: said, and nowhere refused.
+  // Programs that are left out, beside those of the user (left_out_programs.h); empty: none.
+  char programs[512] = "";
+  // What a program without MPI, HDF5 and netCDF has to move to be worth a trace; 0: not said.
+  std::uint64_t keep_above_mib = 0;
+  // Whether traces and the log may be read by their group: said, and nowhere refused.
   enum class Readers : std::uint8_t { kNotSaid, kGroup, kOwner } readers = Readers::kNotSaid;
 };
 

@@ -59,6 +59,8 @@ pybind11::dict site_limits() {
   found["applied_log"] = limits.applied_log;
   found["for_group"] = limits.readers == SiteLimits::Readers::kGroup;
   found["replayers"] = limits.replayers;
+  found["exclude_programs"] = limits.programs;
+  found["keep_above_mib"] = limits.keep_above_mib;
   found["faults"] = faults;
   return found;
 }

@@ -7,6 +7,7 @@ quick as it can be.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -14,13 +15,10 @@ from iotune.talk import failing_in_one_line, prepare_streams
 
 
 def main() -> None:
-    """Do what the command line says. iotune's own process is never one of those watched."""
+    """Do what the command line says. Neither this process nor one that it starts is watched."""
     prepare_streams()
     with failing_in_one_line():
-        preloaded = os.environ.get("LD_PRELOAD", "")
-        if "libiotune.so" in preloaded:
-            kept = [path for path in preloaded.split(":") if "libiotune.so" not in path]
-            os.environ["LD_PRELOAD"] = ":".join(kept)
+        _leave_preload()
         if "_IOTUNE_COMPLETE" in os.environ:  # a shell asks what may stand next
             from iotune.terminal.completion import complete
 
@@ -47,6 +45,26 @@ def main() -> None:
         from iotune.cli import run_command
 
         run_command(words)
+
+
+def _leave_preload() -> None:
+    """Take iotune's library out of this process's work and of its children's environment.
+
+    Programs that a command is to watch get it again (iotune.launch.start).
+    """
+    preloaded = os.environ.get("LD_PRELOAD", "")
+    if "libiotune.so" not in preloaded:
+        return
+    # As the dynamic linker splits it.
+    kept = [path for path in preloaded.replace(" ", ":").split(":") if "libiotune.so" not in path]
+    os.environ["LD_PRELOAD"] = ":".join(path for path in kept if path)
+    if not os.environ["LD_PRELOAD"]:
+        del os.environ["LD_PRELOAD"]
+    # It may be no library that is loaded here: then there is no such function.
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).iotune_leave_this_process()
 
 
 def _spelt(words: list[str]) -> list[str]:

@@ -108,6 +108,22 @@ def buffer_root() -> Path:
     return Path(value) if value else Path(f"/dev/shm/iotune-{os.getuid()}")
 
 
+def buffers_of_others(run_id: str) -> list[tuple[int, Path]]:
+    """Where processes of a run left buffers that had become other users: (user, directory).
+
+    Only root sees them all.
+    """
+    if os.environ.get("IOTUNE_BUFFER_DIR"):
+        return []
+    found = []
+    for directory in sorted(Path("/dev/shm").glob(f"iotune-*/{run_id}")):
+        with contextlib.suppress(OSError):
+            user = directory.lstat().st_uid
+            if user != os.getuid():
+                found.append((user, directory))
+    return found
+
+
 def temporary_root() -> Path:
     """The user's private directory below /tmp."""
     return Path(f"/tmp/iotune-{os.getuid()}")

@@ -13,6 +13,7 @@
 #include "recorder/gather/merge_tree.h"
 #include "recorder/gather/trace_block_choice.h"
 #include "recorder/gather/trace_file.h"
+#include "recorder/gather/worth.h"
 #include "recorder/hooks/life_hooks.h"
 #include "recorder/ring/process_buffer.h"
 
@@ -142,7 +143,9 @@ constexpr std::uint64_t kHasDropped = std::uint64_t{1} << 63;
 constexpr std::uint64_t kIsNarrowed = std::uint64_t{1} << 62;
 // Likewise: it has something for the site's log of what was applied (life_hooks.h).
 constexpr std::uint64_t kHasOutcomes = std::uint64_t{1} << 61;
-constexpr std::uint64_t kFlags = kHasDropped | kIsNarrowed | kHasOutcomes;
+// Likewise: it moved a byte of a data file (worth.h).
+constexpr std::uint64_t kHasMoved = std::uint64_t{1} << 60;
+constexpr std::uint64_t kFlags = kHasDropped | kIsNarrowed | kHasOutcomes | kHasMoved;
 
 // Only rank 0 reports it; not where it lost calls itself, which it has reported before.
 void tell_of_dropping_ranks(int ranks, int size) noexcept {
@@ -154,7 +157,8 @@ void tell_of_dropping_ranks(int ranks, int size) noexcept {
   say(text.c_str());
 }
 
-enum class Gathering : std::uint64_t { kNot, kWhole, kMerged };
+// kNothing: no rank moved any data, and nobody asked for a trace.
+enum class Gathering : std::uint64_t { kNot, kWhole, kMerged, kNothing };
 
 // Above rank 0's answer: ranks below this number send what they have for the log.
 constexpr int kTellingShift = 32;
@@ -205,15 +209,16 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
   std::span<const std::byte> outcomes;
   if (world.rank != 0 && !is_narrowed()) outcomes = g_life_hooks.own_outcomes();
   world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) | (is_narrowed() ? kIsNarrowed : 0) |
-                   (outcomes.empty() ? 0 : kHasOutcomes),
+                   (outcomes.empty() ? 0 : kHasOutcomes) | (moved_data() ? kHasMoved : 0),
                sizes);
   if (world.rank == 0 && sizes != nullptr) {
     std::uint64_t sum = 0;
     int dropping = 0;
-    bool narrowed = false;
+    bool narrowed = false, moved = configuration().trace_path != nullptr;
     for (int i = 0; i < world.size; ++i) {
       if ((sizes[i] & kHasDropped) != 0) ++dropping;
       narrowed = narrowed || (sizes[i] & kIsNarrowed) != 0;
+      moved = moved || (sizes[i] & (kHasMoved | kHasDropped)) != 0;
       sum += sizes[i] & ~kFlags;
     }
     if (dropping > 0 && dropped_calls() == 0) tell_of_dropping_ranks(dropping, world.size);
@@ -222,6 +227,7 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
     const bool merge = !configuration().time_every_call && sum > configuration().merge_above_bytes;
     // Ranks that traced nothing leave no trace behind.
     answer = static_cast<std::uint64_t>(sum == 0 || narrowed ? Gathering::kNot
+                                        : !moved             ? Gathering::kNothing
                                         : merge              ? Gathering::kMerged
                                                              : Gathering::kWhole);
     // The log has what was decided also where no trace is written here.
@@ -238,7 +244,8 @@ const char* gather(const World& world, const HeldBlocks& held, std::uint64_t* si
                    std::uint64_t& done) noexcept {
   static constinit ShortText<4096> path;
   const Gathering how = agree(world, held.bytes(), sizes);
-  if (how == Gathering::kNot) return nullptr;
+  if (how == Gathering::kNothing) give_up_run();
+  if (how == Gathering::kNot || how == Gathering::kNothing) return nullptr;
   RankShare share;
   if (how == Gathering::kWhole) {
     share.own = TraceBlockChoice::all(held);

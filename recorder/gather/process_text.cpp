@@ -9,6 +9,7 @@
 #include "core/run/run_identity.h"
 #include "recorder/call_table.h"
 #include "recorder/ring/process_buffer.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 
 namespace iotune::recorder {
 namespace {
@@ -17,6 +18,7 @@ constinit ShortText<1024> g_hdf5_library;  // whole, or empty
 constinit ShortText<64> g_mpi;
 constinit ShortText<32> g_hdf5;
 constinit int g_rank = -1, g_size = 0;
+constexpr int kStdout = 1;
 constinit const char* g_rank_from = "MPI_COMM_WORLD";
 
 template <std::size_t N>
@@ -52,6 +54,16 @@ void add_state_folder(ProcessText& text) noexcept {
   if (home == nullptr || home[0] != '/') return;
   text << "state=";
   text.add_escaped(home, std::strlen(home)).add_escaped(kBelow, sizeof kBelow - 1) << '\n';
+}
+
+// What the program says, and no data file's: analyses count it apart.
+void add_stdout(ProcessText& text) noexcept {
+  static char path[4096];
+  if (file_of_stdout() == 0 || file_of_descriptor(kStdout) != file_of_stdout()) return;
+  const long bytes = path_of_descriptor(kStdout, path, sizeof path);
+  if (bytes <= 0) return;
+  text << "stdout=";
+  text.add_escaped(path, static_cast<std::size_t>(bytes)) << '\n';
 }
 
 void add_command_line(ProcessText& text) noexcept {
@@ -92,6 +104,9 @@ void set_hdf5_library(const char* path) noexcept {
 const char* hdf5_version() noexcept {
   return g_hdf5.c_str();
 }
+bool uses_mpi() noexcept {
+  return g_mpi.size() > 0;
+}
 int world_rank() noexcept {
   return g_rank;
 }
@@ -108,6 +123,7 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
   const char* const program = program_path();
   text.add_escaped(program, std::strlen(program));
   text << '\n';
+  add_stdout(text);
   add_command_line(text);
   static constinit ShortText<4096> directory;
   absolute_path("", directory);
@@ -116,6 +132,10 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
   text << '\n';
   // Who joins what a death left knows neither the site's word nor the run's environment.
   if (!configuration().learns) text << "learns=no\n";
+  // Whether what a death left is worth a trace is decided by it; without it, always.
+  if (configuration().trace_path == nullptr) {
+    text << "keep_above=" << configuration().keep_above_bytes << '\n';
+  }
   // Whether the trace there is this command line's own, so that its calls stay (trace_file.h).
   if (configuration().trace_path != nullptr && run_is_this_process()) {
     text << "tree=" << process_tree() << '\n';

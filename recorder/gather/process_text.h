@@ -21,6 +21,8 @@ void set_hdf5_version(unsigned major, unsigned minor, unsigned release) noexcept
 const char* hdf5_version() noexcept;
 // The file of that HDF5: a replay is to go through the very same. Before set_hdf5_version().
 void set_hdf5_library(const char* path) noexcept;
+// Whether the program has begun MPI, by MPI_Init or a session.
+bool uses_mpi() noexcept;
 int world_rank() noexcept;
 int world_size() noexcept;
 

@@ -1,7 +1,9 @@
 #include "recorder/read/losses.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string_view>
 
 namespace iotune::recorder {
 namespace {
@@ -15,6 +17,25 @@ bool is_rank(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
+// By host and pid: processes that others of the run, or they themselves, ended by SIGTERM.
+std::set<std::string> terminated_processes(const TraceIndex& index) {
+  constexpr std::string_view kKey = "terminated_";
+  std::set<std::string> terminated;
+  for (const ProcessSection& process : index.processes) {
+    for (const auto& [key, value] : process.attributes) {
+      if (!key.starts_with(kKey)) continue;
+      terminated.insert(text_of(process.attributes, "host") + ' ' + key.substr(kKey.size()));
+    }
+  }
+  return terminated;
+}
+
+bool is_ended_worker(const ProcessSection& process, const std::set<std::string>& terminated) {
+  return process.end.empty() && !process.alive &&
+         terminated.contains(text_of(process.attributes, "host") + ' ' +
+                             text_of(process.attributes, "pid"));
+}
+
 }  // namespace
 
 std::string process_name(const Attributes& attributes) {
@@ -26,6 +47,7 @@ std::string process_name(const Attributes& attributes) {
 std::vector<std::string> losses_of(const TraceIndex& index) {
   std::vector<std::string> losses = index.warnings;
   std::set<std::string> ranks;
+  const std::set<std::string> terminated = terminated_processes(index);
   std::uint64_t size = 0, sampled_out = 0;
   for (const ProcessSection& process : index.processes) {
     const std::string name = process_name(process.attributes) + ": ";
@@ -46,7 +68,7 @@ std::vector<std::string> losses_of(const TraceIndex& index) {
       losses.push_back(name + std::to_string(made - calls) + " of " + std::to_string(made) +
                        " calls are missing");
     }
-    if (process.end.empty()) {
+    if (process.end.empty() && !is_ended_worker(process, terminated)) {
       losses.push_back(
           name + (process.alive ? "is still running" : "ended early (a signal, _exit or exec)"));
     }
@@ -61,6 +83,21 @@ std::vector<std::string> losses_of(const TraceIndex& index) {
                      " ranks are in the trace");
   }
   return losses;
+}
+
+std::vector<std::string> ended_workers_of(const TraceIndex& index) {
+  const std::set<std::string> terminated = terminated_processes(index);
+  std::map<std::string, std::uint64_t> workers;
+  for (const ProcessSection& process : index.processes) {
+    if (is_ended_worker(process, terminated)) ++workers[text_of(process.attributes, "parent")];
+  }
+  std::vector<std::string> notes;
+  for (const auto& [parent, count] : workers) {
+    notes.push_back(std::to_string(count) + (count == 1 ? " worker" : " workers") + " of process " +
+                    parent + (count == 1 ? " was" : " were") +
+                    " ended by SIGTERM, as pools end theirs; all their calls are here");
+  }
+  return notes;
 }
 
 std::string unreadable_text(std::uint64_t batches) {

@@ -5,6 +5,7 @@
 #include "core/process/thread_state.h"
 #include "recorder/meaning_by_call.h"
 #include "recorder/ring/buffer_state.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 
 namespace iotune::recorder {
 namespace {
@@ -29,6 +30,8 @@ constexpr bool is_file_work(const CallMeaning& meaning) noexcept {
 // Bits: the call is counted; its time, too (what runs the program's code has that code's time in
 // it); it reads; it writes.
 constexpr std::int8_t kCounted = 1, kTimed = 2, kReads = 4, kWrites = 8, kOfDataset = 16;
+// Of a record: another recorded call made it; its file is stdout's.
+constexpr std::int8_t kInside = 32, kOfStdout = 64;
 constexpr MeaningByCall kWork([](const CallMeaning& meaning) {
   if (!is_file_work(meaning)) return std::int8_t{0};
   int bits = kCounted;
@@ -57,9 +60,16 @@ std::int64_t word_at(const std::byte* words, unsigned index) noexcept {
   return value;
 }
 
+// Its keys are the descriptor and the file's number.
+bool is_of_stdout(const RingRecord& record) noexcept {
+  const std::uint32_t file = file_of_stdout();
+  return file != 0 && record.keys() == 2 && word_at(record.key_bytes(), 1) == file;
+}
+
 int work_of(const RingRecord& record) noexcept {
-  if ((record.layers() & kLayerBits) != 0) return 0;  // another recorded call made it
-  return kWork[number_of(record)];
+  const int work = kWork[number_of(record)];
+  if ((record.layers() & kLayerBits) != 0) return (work & ~(kCounted | kTimed)) | kInside;
+  return is_of_stdout(record) ? work | kOfStdout : work;
 }
 
 // The numbers whose product is what the call moved; below 0: none. A call on several datasets
@@ -92,6 +102,11 @@ bool has_failed(const RingRecord& record) noexcept {
 void add_bytes(int work, std::int64_t bytes, IoTotals& to) noexcept {
   if (bytes <= 0) return;
   const auto moved = static_cast<std::uint64_t>(bytes);
+  if ((work & kInside) != 0) {
+    if ((work & (kReads | kWrites)) != 0) to.inner_bytes += moved;
+    return;
+  }
+  if ((work & kOfStdout) != 0) to.stdout_bytes += moved;
   if ((work & kReads) != 0) to.read_bytes += moved;
   if ((work & kWrites) != 0) to.written_bytes += moved;
 }
@@ -116,20 +131,21 @@ std::uint64_t turns_of(std::uint64_t calls, unsigned index, unsigned period) noe
 
 void RingAccount::take_record(const RingRecord& record, IoTotals& to) const noexcept {
   const int work = work_of(record);
-  if ((work & kCounted) == 0) return;
-  ++to.calls;
+  if ((work & kCounted) != 0) ++to.calls;
   if ((work & kTimed) != 0) to.ticks += record.duration_ticks();
   add_bytes(work, bytes_of(record, work), to);
 }
 
-bool RingAccount::read_recent(const Ring& ring, unsigned back, RingRecord& record) const noexcept {
+bool RingAccount::read_recent(const Records& ring, unsigned back,
+                              RingRecord& record) const noexcept {
   if (back > records_ || back > kRecent) return false;
   const std::size_t at = recent_[(records_ - back) % kRecent];
-  return record.read({ring.records + at, ring.capacity_bytes - at}, kCallCount);
+  return record.read({ring.bytes + at, ring.capacity - at}, kCallCount);
 }
 
 // False where the records before are not known.
-bool RingAccount::take_repeat(const Ring& ring, const RingRecord& repeat, IoTotals& to) noexcept {
+bool RingAccount::take_repeat(const Records& ring, const RingRecord& repeat,
+                              IoTotals& to) noexcept {
   const std::uint64_t calls = repeat.repeated_calls();
   const unsigned period = repeat.period();
   for (unsigned i = 0; i < period; ++i) {
@@ -140,8 +156,7 @@ bool RingAccount::take_repeat(const Ring& ring, const RingRecord& repeat, IoTota
     const std::uint64_t came = now - before, ticks = leaf.sum_ticks - ticks_[i];
     ticks_[i] = leaf.sum_ticks;
     const int work = work_of(record);
-    if ((work & kCounted) == 0) continue;
-    to.calls += came;
+    if ((work & kCounted) != 0) to.calls += came;
     if ((work & kTimed) != 0) to.ticks += ticks;
     if ((work & (kReads | kWrites)) == 0 || has_failed(record)) continue;
     const Places places = places_of(record, work);
@@ -163,7 +178,7 @@ bool RingAccount::take_repeat(const Ring& ring, const RingRecord& repeat, IoTota
   return true;
 }
 
-bool RingAccount::take_list(const Ring& ring, const RingRecord& list, std::size_t at,
+bool RingAccount::take_list(const Records& ring, const RingRecord& list, std::size_t at,
                             IoTotals& to) noexcept {
   RingRecord record;
   if (!read_recent(ring, 1, record)) return false;
@@ -172,7 +187,7 @@ bool RingAccount::take_list(const Ring& ring, const RingRecord& list, std::size_
   const int work = work_of(record);
   const Places places = places_of(record, work);
   const std::size_t call_bytes = list_call_bytes(list.listed());
-  const std::byte* const listed = ring.records + at + kListHeadBytes;
+  const std::byte* const listed = ring.bytes + at + kListHeadBytes;
   for (std::uint64_t i = calls_; i < calls; ++i) {
     if (places.factor < 0) break;
     const std::byte* const call = listed + i * call_bytes;
@@ -182,7 +197,7 @@ bool RingAccount::take_list(const Ring& ring, const RingRecord& list, std::size_
     } else if (list.listed() == place + 1) {
       listed_before_ = word_at(call, 0);
     }
-    if ((work & kCounted) != 0) add_bytes(work, listed_before_, to);
+    add_bytes(work, listed_before_, to);
   }
   if ((work & kCounted) != 0) {
     to.calls += calls - calls_;
@@ -200,15 +215,18 @@ void RingAccount::go_past(std::size_t bytes) noexcept {
 }
 
 void RingAccount::take(const Ring& ring, IoTotals& to) noexcept {
-  const std::uint64_t word = ring.word->load(std::memory_order_acquire);
-  const std::size_t used = used_of(word);
-  if (epoch_of(word) != epoch_) {
+  take({ring.records, ring.capacity_bytes, ring.word->load(std::memory_order_acquire)}, to);
+}
+
+void RingAccount::take(const Records& ring, IoTotals& to) noexcept {
+  const std::size_t used = used_of(ring.word);
+  if (epoch_of(ring.word) != epoch_) {
     restart();
-    epoch_ = epoch_of(word);
+    epoch_ = epoch_of(ring.word);
   }
   while (at_ < used) {
     RingRecord record;
-    if (!record.read({ring.records + at_, used - at_}, kCallCount)) return;
+    if (!record.read({ring.bytes + at_, used - at_}, kCallCount)) return;
     bool known = true;
     if (record.is_repeat()) {
       known = take_repeat(ring, record, to);

@@ -53,7 +53,11 @@ bool BufferFile::create(const char* directory, const ClockReading& first) noexce
         << process_start_time(raw::getpid()) << '.';
   path_.add_hex(random ^ first.ticks) << ".iobuf";
   MapFailure failure{};
-  void* const memory = create_mapped(path_.c_str(), kBufferHeadBytes, failure);
+  void* memory = create_mapped(path_.c_str(), kBufferHeadBytes, failure);
+  // The last other process of the run may have removed the folder meanwhile.
+  if (memory == nullptr && failure == MapFailure::kOpen && raw::mkdir(directory, 0700) == 0) {
+    memory = create_mapped(path_.c_str(), kBufferHeadBytes, failure);
+  }
   if (memory == nullptr) {
     say_not_recorded(path_.c_str(), failure);
     return false;

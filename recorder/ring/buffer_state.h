@@ -41,6 +41,7 @@ struct Buffer {
   bool inherited = false;   // descriptors are traced whose files this process has not named yet
   bool at_once = false;     // and its parent, which forked it, had a buffer
   bool from_start = false;  // some stood in the table before the program began
+  IoTotals moved = {};      // by what was stored
 };
 extern Buffer g_buffer;
 // Of these, ring_count. Beside it, because zeros take no room in the library.

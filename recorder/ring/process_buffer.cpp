@@ -45,6 +45,7 @@ void forget_buffer_after_fork() noexcept {
   g_buffer.inherited = g_buffer.at_once || g_buffer.from_start;
   g_buffer.file.forget();
   g_buffer.calls = g_buffer.early_dropped = g_buffer.joined_at = 0;
+  g_buffer.moved = {};
   g_buffer.failed = false;
   g_buffer.first = first;
   t_thread.ring = nullptr;
@@ -288,6 +289,9 @@ void wait_for_changes_of_buffer() noexcept {
 bool has_recorded_calls() noexcept {
   return g_buffer.calls > 0;
 }
+const IoTotals& moved_by_stored_calls() noexcept {
+  return g_buffer.moved;
+}
 
 TickReading last_tick_reading(bool may_wait) noexcept {
   if (is_narrowed()) return {{ticks_now(), 0, 0}, g_buffer.rate};
@@ -299,6 +303,8 @@ TickReading last_tick_reading(bool may_wait) noexcept {
 }
 
 namespace {
+
+constexpr timespec kHurry = {0, 50'000'000};
 
 void end_held_buffer(const char* how) noexcept {
   // Whoever joins the buffer stores them where this process has no memory to do so.
@@ -326,12 +332,21 @@ void end_buffer(const char* how) noexcept {
   if (guard.held()) end_held_buffer(how);
 }
 
-void end_buffer_in_a_hurry(const char* how) noexcept {
-  if (!g_buffer.file.exists()) return;
-  constexpr timespec kLimit = {0, 50'000'000};
+bool end_buffer_in_a_hurry(const char* how) noexcept {
+  if (!g_buffer.file.exists()) return true;
   const OwnCode own;
-  const SignalSafeGuard guard(g_buffer_lock, kLimit);
+  const SignalSafeGuard guard(g_buffer_lock, kHurry);
   if (guard.held()) end_held_buffer(how);
+  return guard.held();
+}
+
+void drop_buffer() noexcept {
+  if (!g_buffer.file.exists()) return;
+  const OwnCode own;
+  const SignalSafeGuard guard(g_buffer_lock, kHurry);
+  if (!guard.held()) return;
+  g_buffer.file.remove();
+  if (const char* const directory = run_directory()) remove_run_directory(directory);
 }
 
 bool buffer_exists() noexcept {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/os/ticks.h"
+#include "recorder/regions/ring_account.h"
 #include "recorder/ring/buffer_file.h"
 #include "recorder/ring/repeat_cursor.h"
 
@@ -35,6 +36,7 @@ struct alignas(64) Ring {
   std::uint64_t stored_word, stored_calls;  // what end_buffer has stored of the present epoch
   RegionTable* regions;                     // nullptr: its thread has had none
   std::size_t mark_bytes;                   // of what lies in an early ring: regions' records
+  RingAccount account;                      // of what store_and_empty and store_copy_of met
 };
 
 inline constexpr std::size_t kEarlyRingBytes = 48u << 10;
@@ -80,8 +82,10 @@ void add_process_text(const char* text, std::size_t bytes) noexcept;
 // Encodes all rings, writes END with `how`, and marks the buffer ended.
 void end_buffer(const char* how) noexcept;
 // Leaves it to whoever joins the buffer where another thread holds it for 50 ms: it may hang in a
-// file system, and this process is to end all the same.
-void end_buffer_in_a_hurry(const char* how) noexcept;
+// file system, and this process is to end all the same. False: left so.
+bool end_buffer_in_a_hurry(const char* how) noexcept;
+// Removes the file with all calls in it, likewise.
+void drop_buffer() noexcept;
 
 // Stores what was recorded, because the program is about to give up rights (narrowing.h), and takes
 // the memory that later records may need. Without `takes_memory` it gives some back instead: what
@@ -98,6 +102,7 @@ void wait_for_changes_of_buffer() noexcept;
 
 // Of those that are stored already.
 bool has_recorded_calls() noexcept;
+const IoTotals& moved_by_stored_calls() noexcept;
 
 // The clocks now and what their ticks are worth. `may_wait`: for the lock, and for microseconds in
 // which the rate is taken.

@@ -115,6 +115,7 @@ void store_copy_of(Ring& ring) noexcept {
         reinterpret_cast<const std::uint64_t*>(ring.records + at), __ATOMIC_RELAXED);
     std::memcpy(copy + at, &value, 8);
   }
+  ring.account.take({copy, used_of(word), word}, g_buffer.moved);
   const std::uint64_t counted = count_calls({copy, used_of(word)});
   if (counted == 0 || (word == ring.stored_word && counted == ring.stored_calls)) return;
   std::uint64_t calls = 0;
@@ -128,6 +129,7 @@ bool store_and_empty(Ring& ring) noexcept {
   const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
   if (used_of(word) == 0) return true;
   account_before_emptying(ring);
+  ring.account.take(ring, g_buffer.moved);
   std::uint64_t calls = 0;
   g_marks.take(ring, word);
   const bool stored = store_records(ring.records, word, ring.thread, calls);

@@ -113,6 +113,7 @@ def test_all_wrappers_by_hand_are_looked_at() -> None:
     exported = set(re.findall(r"(\w+);", (ROOT / "tuner" / "exports.map").read_text()))
     elsewhere = {"vfork", "syscall", "iotune_preexecute_slice"}
     elsewhere |= {"iotune_region_enter", "iotune_region_leave", "InitializeInjectionNvtx2"}
+    elsewhere |= {"iotune_leave_this_process"}
     elsewhere |= {"cali_begin_region", "cali_end_region"}
     elsewhere |= {f"{front}{way}{back}" for way in ("pread", "pwrite") for front, back in
                   (("", ""), ("", "64"), ("__", "64"))}  # fmt: skip

@@ -48,6 +48,8 @@ class Place:
             IOTUNE_EXPLORE="off",
             # Runs of a test are short, and the next one is to know what they did.
             IOTUNE_LEARN_MS="20000",
+            # And they move little.
+            IOTUNE_KEEP_ABOVE_MIB="0",
         )  # fmt: skip
         for name, value in more.items():
             env.pop(name, None)

@@ -7,6 +7,7 @@ Nothing of the program is changed, and its exit status is returned. The trace is
 """
 
 import os
+import pwd
 import shutil
 import tempfile
 import time
@@ -24,6 +25,7 @@ from iotune.launch import start
 from iotune.launch.preload import preload_path
 from iotune.locations import (
     buffer_root,
+    buffers_of_others,
     made_traces_dir,
     make_private,
     new_run_id,
@@ -216,6 +218,8 @@ def _why_empty(
     reason = why_no_buffers()
     if reason:
         return reason
+    if programs and all(os.path.basename(program) == "iotune" for program in programs):
+        return "iotune's own commands are never watched"
     if seen:
         return "the program opened no file that is traced"
     if seen is None:
@@ -229,6 +233,25 @@ def _why_empty(
         "no process of it has loaded iotune on this node: LD_PRELOAD was taken away on the way, "
         "or it ran on others"
     )
+
+
+def _became(others: Sequence[tuple[int, Path]]) -> str:
+    """Who has the calls of a program that became another user."""
+    users = ", ".join(dict.fromkeys(_user_name(user) for user, _ in others))
+    places = ", ".join(path_text(directory) for _, directory in others)
+    return f"the program became another user ({users}), to whom its calls in {places} belong"
+
+
+def _name_joining(others: Sequence[tuple[int, Path]]) -> None:
+    next_command("sudo", "-H", "-u", _user_name(others[0][0]), "iotune", "show",
+                 why="makes a trace of them, as that user")  # fmt: skip
+
+
+def _user_name(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"#{user}"  # as sudo takes it
 
 
 def _finish(
@@ -245,13 +268,21 @@ def _finish(
     alive = sum(one.alive for one in buffers_of(directory))
     if alive:
         say(f"{alive} process(es) of the run are still alive; a later command adds theirs")
+    others = buffers_of_others(run_id)
     if stamp_of(trace) in (None, before):
-        say(f"nothing was recorded: {why_empty()}")
+        say(f"nothing was recorded: {_became(others) if others else why_empty()}")
+        if others:
+            _name_joining(others)
+            return
         next_command("iotune", "doctor", "--", *words, why="looks for the cause")
         return
+    if others:
+        say(f"a part is missing in the trace: {_became(others)}")
     trim_traces()
     say(f"trace: {path_text(trace)} ({size_text(trace.stat().st_size)})")
-    if in_default_place and trace.parent == traces_dir():
+    if others:
+        _name_joining(others)
+    elif in_default_place and trace.parent == traces_dir():
         next_command("iotune", "show")
     else:
         next_command("iotune", "show", str(trace))

@@ -94,7 +94,10 @@ def difference(
     """
     a, b = before[-1].summary, after[-1].summary
     pairs = _paired(
-        _moved(a.files), _moved(b.files), lambda one: one.path, lambda one: _name(one.path)
+        _moved(a.data_files),
+        _moved(b.data_files),
+        lambda one: one.path,
+        lambda one: _name(one.path),
     )
     gone, new = _ids(before[-1]), _ids(after[-1])
     return Difference(
@@ -269,7 +272,9 @@ def _seconds(runs: Sequence[RunSummary], path: str) -> list[float]:
     times = []
     for run in runs:
         by_path = [one.io_seconds for one in run.files if one.path == path]
-        by_name = [one.io_seconds for one in _moved(run.files) if _name(one.path) == _name(path)]
+        by_name = [
+            one.io_seconds for one in _moved(run.data_files) if _name(one.path) == _name(path)
+        ]
         if by_path or by_name:
             times.append(by_path[0] if by_path else median(by_name))
     return times

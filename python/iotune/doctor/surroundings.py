@@ -72,6 +72,10 @@ def _site() -> Check:
         if why:
             instead = "they go to the home" if what == "traces" else "runs are not in it"
             less.append(f"{folder} for {what} {why}: {instead}")
+    if limits["exclude_programs"]:
+        places.append(f"programs left out: {limits['exclude_programs']}")
+    if limits["keep_above_mib"]:
+        places.append(f"traces above {limits['keep_above_mib']} MiB")
     besides = "".join(f", {one}" for one in places)
     if less:
         return Check("site-limits", PARTLY, f"{files}: {', '.join(less)}{besides}",

@@ -32,6 +32,8 @@ KNOWN: dict[str, tuple[str, ...] | tuple[int, int]] = {
     "IOTUNE_RECORD": ("all", "sample"),
     "IOTUNE_INCLUDE": _ANY,
     "IOTUNE_EXCLUDE": _ANY,
+    "IOTUNE_EXCLUDE_PROGRAMS": _ANY,
+    "IOTUNE_KEEP_ABOVE_MIB": (0, 1048575),
     "IOTUNE_BUFFER_DIR": _ANY,
     "IOTUNE_MEMORY_MIB": (0, 1 << 31),
     "IOTUNE_SPILL_LIMIT_MIB": (0, 1 << 31),

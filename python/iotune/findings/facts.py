@@ -46,8 +46,9 @@ class Facts:
         self._calls = StreamReader(trace.path, ranks)
         if any(one.get("rank_from") == "log" for one in processes):
             _place_by_file(self._calls.streams)
-        self.streams: list[Stream] = [one for one in self._calls.streams if is_data(one.file)]
-        self.files: dict[str, FilePattern] = {one.path: one for one in self.run.files}
+        self._said = {one.path for one in self.run.files if one.is_stdout}
+        self.streams: list[Stream] = [one for one in self._calls.streams if self._is_data(one.file)]
+        self.files: dict[str, FilePattern] = {one.path: one for one in self.run.data_files}
 
     @functools.cached_property
     def hdf5(self) -> DatasetReader:
@@ -59,7 +60,7 @@ class Facts:
         """Chunk caches that iotune set, by file and dataset, which the reason of each names."""
         return {
             (file.path, one.reason): int(one.got or one.wanted)
-            for file in self.run.files
+            for file in self.run.data_files
             for one in file.settings
             if one.parameter == "chunk_cache"
             and one.verdict in ("applied", "unverifiable")
@@ -73,7 +74,10 @@ class Facts:
     @property
     def covered(self) -> dict[tuple[str, bool, int], Covered]:
         """(file, is write, process) -> the different bytes that reached the file system."""
-        return {key: one for key, one in self._calls.covered.items() if is_data(key[0])}
+        return {key: one for key, one in self._calls.covered.items() if self._is_data(key[0])}
+
+    def _is_data(self, file: str) -> bool:
+        return is_data(file) and file not in self._said
 
     def placed_requests(self, file: str, writes: bool) -> Iterator[tuple[Any, Any]]:
         """Offsets and lengths of what reached a file, in batches; reads the trace again."""
@@ -120,7 +124,7 @@ class Facts:
         """The summary's patterns by file, dataset and whether it is written."""
         return {
             (file.path, one.dataset, one.write): one
-            for file in self.run.files
+            for file in self.run.data_files
             for one in file.datasets
         }
 

@@ -26,10 +26,10 @@ def _totals(runs: Sequence[RunFacts], names: Sequence[str]) -> Table:
         ("time in I/O, slowest process", [one.run.io_seconds for one in runs], seconds_text),
         (
             "written",
-            [float(sum(f.bytes_written for f in one.run.files)) for one in runs],
+            [float(sum(f.bytes_written for f in one.run.data_files)) for one in runs],
             size_text,
         ),
-        ("read", [float(sum(f.bytes_read for f in one.run.files)) for one in runs], size_text),
+        ("read", [float(sum(f.bytes_read for f in one.run.data_files)) for one in runs], size_text),
         ("ranks", [float(one.run.ranks) for one in runs], "{:,.0f}".format),
         ("calls", [float(one.run.calls) for one in runs], "{:,.0f}".format),
     ]
@@ -45,7 +45,7 @@ def _files(runs: Sequence[RunFacts], names: Sequence[str]) -> Table:
     """Files of one name, numbers masked; of several with one name their sums and slowest."""
     found: dict[str, list[tuple[float, float]]] = {}
     for at, one in enumerate(runs):
-        for file in one.run.files:
+        for file in one.run.data_files:
             if file.bytes == 0:
                 continue
             name = file.masked_name or file.path.rsplit("/", 1)[-1]
@@ -69,7 +69,7 @@ def _files(runs: Sequence[RunFacts], names: Sequence[str]) -> Table:
 def _settings(runs: Sequence[RunFacts], names: Sequence[str]) -> Table:
     found: dict[tuple[str, str], list[str]] = {}
     for at, one in enumerate(runs):
-        for file in one.run.files:
+        for file in one.run.data_files:
             for name, value in effective_settings(file).items():
                 key = (file.masked_name, name)
                 found.setdefault(key, ["–"] * len(runs))[at] = value

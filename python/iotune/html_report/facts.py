@@ -49,7 +49,7 @@ class RunFacts:
     @property
     def mapped(self) -> list[str]:
         """The files of which maps are drawn, the largest first."""
-        sizes = {one.path: one.bytes for one in self.run.files}
+        sizes = {one.path: one.bytes for one in self.run.data_files}
         return sorted(self.gathered.maps, key=lambda path: (-sizes.get(path, 0), path))
 
 
@@ -67,7 +67,7 @@ def gather(
     run = trace.summary
     processes = core.processes(trace.path)
     rows = rank_rows(processes)
-    moved = [one for one in run.files if one.bytes > 0]
+    moved = [one for one in run.data_files if one.bytes > 0]
     groups = sorted(folded(moved), key=lambda one: -sum(file.bytes for file in one.files))
     shown = [file for one in groups for file in (one.files[:1] if one.is_folded else one.files)]
     mapped = {file.path: _stripes_of(file) for file in shown[:MAPPED_FILES]}
@@ -85,7 +85,7 @@ def gather(
         groups=groups,
         brought={
             file.path: compare_with_default(answers, run, file)
-            for file in run.files
+            for file in run.data_files
             if is_explained(file) and not file.sampled_out
         },
         findings=findings() if findings is not None else findings_of(trace),

@@ -12,7 +12,7 @@ from iotune.html_report.facts import RunFacts
 from iotune.html_report.share_figure import share_figure
 from iotune.html_report.shares import shares_of
 from iotune.html_report.svg import Figure, Table, counted, short_path
-from iotune.reports.tables import rate_text, seconds_text, size_text
+from iotune.reports.tables import plural, rate_text, seconds_text, size_text
 from iotune.traces.summary import DatasetPattern, FilePattern
 
 _SHOWN_FILES = 40
@@ -60,7 +60,14 @@ def files_blocks(facts: RunFacts, wide: float) -> Iterator[Any]:
             "alike are one row; bytes, calls and time are all of theirs",
             (
                 *("dataset", "descriptor", "operation", "file"),
-                *("ranks", "repeats", "calls", "bytes", "time", "bytes over time"),
+                *(
+                    plural(facts.run.members[1]),
+                    "repeats",
+                    "calls",
+                    "bytes",
+                    "time",
+                    "bytes over time",
+                ),
             ),
             tuple(datasets[:_SHOWN_DATASETS]),
             text_columns=4,
@@ -144,7 +151,7 @@ def maps_blocks(facts: RunFacts, wide: float) -> Iterator[Any]:
         name = short_path(path.rsplit("/", 1)[-1])
         yield access_figure(name, one, facts.rows, facts.axis_seconds, wide)
         yield from rank_figures(name, one, facts.rows, wide)
-    rest = len([one for one in facts.run.files if one.bytes > 0]) - len(maps)
+    rest = len([one for one in facts.run.data_files if one.bytes > 0]) - len(maps)
     if maps and rest > 0:
         yield Heading(
             "", [("", f"Not drawn: {counted(rest, 'smaller file')}, or files of a series.")]

@@ -39,7 +39,7 @@ from iotune.reports.explained import (
     recognised_text,
     training_line,
 )
-from iotune.reports.tables import seconds_text, size_text
+from iotune.reports.tables import plural, seconds_text, size_text
 from iotune.traces.regions import each_region
 from iotune.traces.run_epochs import prefetched_together
 
@@ -118,8 +118,8 @@ def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
 
 def _glance(facts: RunFacts, wide: float) -> Iterator[Any]:
     run = facts.run
-    written = sum(one.bytes_written for one in run.files)
-    read = sum(one.bytes_read for one in run.files)
+    written = sum(one.bytes_written for one in run.data_files)
+    read = sum(one.bytes_read for one in run.data_files)
     hosts = ", ".join(facts.hosts[:3]) + (
         f" and {len(facts.hosts) - 3} more" if len(facts.hosts) > 3 else ""
     )
@@ -129,7 +129,11 @@ def _glance(facts: RunFacts, wide: float) -> Iterator[Any]:
         Fact("program", facts.program or "unknown", " ".join(run.argv)[:300]),
         Fact("started", _when(run.start_unix_seconds)),
         Fact("lasted", seconds_text(run.elapsed_seconds)),
-        Fact("ranks", f"{run.ranks:,}", f"{counted(run.nodes, 'node')}: {hosts or 'unknown'}"),
+        Fact(
+            plural(run.members[1]),
+            f"{run.members[0]:,}",
+            f"{counted(run.nodes, 'node')}: {hosts or 'unknown'}",
+        ),
         Fact("written", size_text(written)),
         Fact("read", size_text(read)),
         Fact(
@@ -210,7 +214,7 @@ def _slowest(facts: RunFacts, wide: float) -> Iterator[Any]:
     figure = rank_time_figure(facts.rows, gathered.seconds.tolist(), gathered.moved.tolist(), wide)
     if figure is not None:
         yield figure
-    files = sorted((one for one in facts.run.files if one.io_seconds > 0),
+    files = sorted((one for one in facts.run.data_files if one.io_seconds > 0),
                    key=lambda one: -one.io_seconds)[:10]  # fmt: skip
     if len(files) > 1:
         yield Table(
@@ -232,7 +236,7 @@ def _slowest(facts: RunFacts, wide: float) -> Iterator[Any]:
 def _tuning(facts: RunFacts, wide: float) -> Iterator[Any]:
     files = [
         one
-        for one in facts.run.files
+        for one in facts.run.data_files
         if is_explained(one) and (one.settings or one.decision_source)
     ]
     for group in folded(files)[:_EXPLAINED]:
@@ -266,7 +270,7 @@ def _tuning(facts: RunFacts, wide: float) -> Iterator[Any]:
 
 
 def _prefetch(facts: RunFacts, wide: float) -> Iterator[Any]:
-    groups = folded([one for one in facts.run.files if one.prefetch is not None])
+    groups = folded([one for one in facts.run.data_files if one.prefetch is not None])
     for group in groups[:_EXPLAINED]:
         parts = [group.files] if group.is_folded else [[one] for one in group.files]
         for files in parts:
@@ -281,7 +285,7 @@ def _prefetch(facts: RunFacts, wide: float) -> Iterator[Any]:
 
 def _logs(facts: RunFacts, wide: float) -> Iterator[Any]:
     rows: list[tuple[str, ...]] = []
-    for file in facts.run.files:
+    for file in facts.run.data_files:
         try:
             if len(rows) == _SHOWN_LOGS or not (
                 os.path.isdir(file.path) and is_container(file.path)

@@ -103,9 +103,9 @@ def site_of(folder: Path, tell: Callable[[int, int], None] | None = None) -> Sit
             run.start_unix_seconds,
             run.elapsed_seconds,
             run.io_seconds,
-            sum(file.bytes_written for file in run.files),
-            sum(file.bytes_read for file in run.files),
-            any(effective_settings(file) for file in run.files),
+            sum(file.bytes_written for file in run.data_files),
+            sum(file.bytes_read for file in run.data_files),
+            any(effective_settings(file) for file in run.data_files),
         )
         owners.setdefault(owner, []).append((workload, one))
     numbered = sorted(owners, key=lambda uid: -sum(run.io_seconds for _, run in owners[uid]))

@@ -78,7 +78,7 @@ def recognised_text(run: RunSummary, file: FilePattern) -> str:
     return (
         f"{speaker.descriptor} of {speaker.element_bytes}-byte elements, "
         f"{'written' if speaker.write else 'read'} {_how(speaker.mode)} "
-        f"by {speaker.ranks} of {count_text(run.ranks, 'rank')}{others}"
+        f"by {speaker.ranks} of {count_text(*run.members)}{others}"
     )
 
 

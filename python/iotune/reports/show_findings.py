@@ -69,7 +69,7 @@ def _headline(trace: Trace, found: Findings) -> str:
         what = f"{count_text(len(found.findings), 'finding')} ({grades})"
     name = run.program_name or run.program or "?"
     time = f", {seconds_text(run.elapsed_seconds)}" if run.elapsed_seconds > 0 else ""
-    return f"{name}, {count_text(run.ranks, 'rank')}{time}: {what}"
+    return f"{name}, {count_text(*run.members)}{time}: {what}"
 
 
 def _print_finding(one: Finding, shown: int, language: str) -> None:

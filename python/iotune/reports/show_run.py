@@ -7,6 +7,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from iotune.reports.actual_io import done_text, taken_apart
@@ -18,6 +19,7 @@ from iotune.reports.tables import (
     Column,
     count_text,
     paragraph,
+    plural,
     rate_text,
     seconds_text,
     size_text,
@@ -78,13 +80,15 @@ def print_run(
     paragraph(_totals(run))
     if trace is not None and not wanted:
         print_epochs(trace, run)
+    for note in [] if wanted else run.notes:
+        paragraph(note)
     if wanted:
         shown = [one for one in run.files if is_file(one.path, wanted)]
         if not shown:
             paragraph(f"the run touched no {', '.join(wanted)}")
     else:
         # Of files outside the sample the warning tells.
-        shown = [one for one in run.files if not one.sampled_out]
+        shown = [one for one in run.data_files if not one.sampled_out]
         if not shown:
             paragraph("no file")
     idle: list[FilePattern] = []
@@ -97,9 +101,9 @@ def print_run(
     most = None if wanted or everything else _MOST_DATASETS
     for group in groups:
         if group.is_folded:
-            _print_alike(group, most)
+            _print_alike(group, run, most)
         else:
-            _print_file(group.files[0], most)
+            _print_file(group.files[0], run, most)
     _print_inferred(one for group in groups for one in group.files)
     if run.regions and not wanted:
         print_regions(run.regions, everything)
@@ -110,6 +114,11 @@ def print_run(
             f"not shown: {count_text(len(left_out), 'smaller file')}, {size} in all (--all, or "
             "--file NAME)"
         )
+    said = [one for one in run.files if one.is_stdout and (one.bytes or everything)]
+    if said and not wanted:
+        data()
+        for one in said:
+            _headed(one.path, f"stdout, no data file: {_moved(one.bytes_written, one.bytes_read)}")
     if idle:
         data()
         noun = "file or folder" if len(idle) == 1 else "files and folders"
@@ -128,7 +137,7 @@ def is_file(path: str, wanted: Iterable[str]) -> bool:
 def _headline(run: RunSummary) -> str:
     parts = [
         run.program_name or run.program or "?",
-        count_text(run.ranks, "rank"),
+        count_text(*run.members),
         count_text(run.nodes, "node"),
         f"{run.elapsed_seconds:.2f} s",
         count_text(run.calls, "call"),
@@ -138,9 +147,9 @@ def _headline(run: RunSummary) -> str:
 
 def _totals(run: RunSummary) -> str:
     """What the run moved, and how much of its time went into that."""
-    written = sum(one.bytes_written for one in run.files)
-    read = sum(one.bytes_read for one in run.files)
-    files = sum(not _is_idle(one) for one in run.files)
+    written = sum(one.bytes_written for one in run.data_files)
+    read = sum(one.bytes_read for one in run.data_files)
+    files = sum(not _is_idle(one) for one in run.data_files)
     text = f"{_moved(written, read)} in {count_text(files, 'file')}" if files else "no bytes moved"
     if run.elapsed_seconds > 0 and run.io_seconds > 0:
         # Threads at the same time may be in more than all of it.
@@ -169,7 +178,7 @@ def _is_idle(file: FilePattern) -> bool:
     return unasked and (moved_nothing or _LOCK_TEST.search(file.path) is not None)
 
 
-def _print_file(file: FilePattern, most: int | None) -> None:
+def _print_file(file: FilePattern, run: RunSummary, most: int | None) -> None:
     data()
     if file.sampled_out:
         _headed(file.path, "not in the sample that was recorded of its series")
@@ -179,10 +188,10 @@ def _print_file(file: FilePattern, most: int | None) -> None:
         rate = rate_text(file.bytes / file.io_seconds)
         moved += f" in {seconds_text(file.io_seconds)} ({rate})"
     _headed(file.path, moved)
-    _print_datasets(file, most)
+    _print_datasets(file, run, most)
 
 
-def _print_alike(group: Alike, most: int | None) -> None:
+def _print_alike(group: Alike, run: RunSummary, most: int | None) -> None:
     files = group.files
     data()
     written, read = (
@@ -199,7 +208,7 @@ def _print_alike(group: Alike, most: int | None) -> None:
         f"{len(files)} files: {_moved(written, read)} in all, {each}; the "
         f"{'largest' if group.is_mixed else 'first'} one:",
     )
-    _print_datasets(group.largest if group.is_mixed else files[0], most)
+    _print_datasets(group.largest if group.is_mixed else files[0], run, most)
 
 
 def _headed(path: str, text: str) -> None:
@@ -212,11 +221,13 @@ def _headed(path: str, text: str) -> None:
         print(f"{name}   {text}")
 
 
-def _print_datasets(file: FilePattern, most: int | None) -> None:
+def _print_datasets(file: FilePattern, run: RunSummary, most: int | None) -> None:
     largest = sorted(file.datasets, key=lambda one: -one.bytes)[:most]
     rows = [_row(file, one) for one in file.datasets if any(one is each for each in largest)]
     if rows:
-        table(_COLUMNS, rows, indent=2)
+        members = plural(run.members[1])
+        columns = [replace(one, title=members) if one.title == "ranks" else one for one in _COLUMNS]
+        table(columns, rows, indent=2)
     if len(file.datasets) > len(rows):
         more = count_text(len(file.datasets) - len(rows), "smaller dataset")
         paragraph(f"and {more} (--all, or --file NAME)", indent=4)

@@ -209,7 +209,12 @@ def hours_text(hours: float) -> str:
 
 def count_text(number: int, noun: str) -> str:
     """'1 rank', '4 ranks'."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """'ranks', 'processes'."""
+    return noun + ("es" if noun.endswith("ss") else "s")
 
 
 def path_text(path: str | Path) -> str:

@@ -33,6 +33,7 @@ from iotune.locations import (
     trim_traces,
 )
 from iotune.output_file import demand_replaceable
+from iotune.traces.summary import run_summary
 from iotune.traces.trace import is_trace
 
 _HEADER = struct.Struct("<8sIIIIQQQQ16xQ")
@@ -176,12 +177,13 @@ def collect_run(
             wanted = (path for one in buffers if (path := _wanted_trace(one)))
             trace = next((path for path in wanted if _may_hold_trace(path)), None)
         done = [one for one in buffers if one.joined or _is_empty(one)]
-        for one in buffers:
-            if one in done:
-                _remove_spill(one.path.with_suffix(_SPILL_SUFFIX))
-                one.path.unlink(missing_ok=True)
+        _remove(done)
         fresh = [one for one in buffers if one not in done]
-        written = _join(fresh, run_directory.name, trace, observe, before) if fresh else None
+        written = None
+        if fresh and (trace or _trace_of(run_directory.name) or _is_worth_a_trace(fresh)):
+            written = _join(fresh, run_directory.name, trace, observe, before)
+        elif fresh:
+            _remove(fresh)
         for link in run_directory.glob(f"*{_SPILL_SUFFIX}"):
             if not link.with_suffix(".iobuf").exists():
                 _remove_spill(link)
@@ -236,6 +238,35 @@ def _is_empty(buffer: Buffer) -> bool:
     return words.get("narrowed") == "yes" and not _has_more_calls(buffer.path, 0)
 
 
+def _remove(buffers: list[Buffer]) -> None:
+    for one in buffers:
+        _remove_spill(one.path.with_suffix(_SPILL_SUFFIX))
+        one.path.unlink(missing_ok=True)
+
+
+def _is_worth_a_trace(buffers: list[Buffer]) -> bool:
+    """Whether the processes of a run did enough, as recorder/gather/worth.h has it for one.
+
+    A process that was asked for a trace, by IOTUNE_TRACE or `iotune run`, says no least.
+    """
+    moved = data = 0
+    of_library = False
+    for one in buffers:
+        words = _words_of(one)
+        if "keep_above" not in words:
+            return True
+        try:
+            summary = run_summary(core.summarize(one.path))
+        except Error:
+            return True  # to be told by whoever reads the trace
+        moved += sum(file.bytes for file in summary.files)
+        data += sum(file.bytes for file in summary.data_files)
+        of_library = of_library or bool(summary.mpi or summary.hdf5)
+        if summary.dropped or moved > int(str(words["keep_above"])):
+            return True
+    return of_library and data > 0
+
+
 def _remove_spill(link: Path) -> None:
     """Remove the spill file that a link beside its buffer leads to, and the link."""
     with contextlib.suppress(OSError):
@@ -285,11 +316,21 @@ def _is_of_our_state(run_directory: Path) -> bool:
     for path in run_directory.glob("*.iobuf"):
         with contextlib.suppress(Error):
             for process in core.processes(path):
-                state = process.get("state")
+                state = str(process.get("state", ""))
+                # Of a program that became this user, the one before may have set the folder.
+                if state and not _may_be_made(Path(state)):
+                    continue
                 if state and os.path.realpath(str(state)) == ours:
                     return True
                 said = said or bool(state)
     return not said
+
+
+def _may_be_made(folder: Path) -> bool:
+    """Whether this user may write there, or make it."""
+    while not os.path.exists(folder) and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK)
 
 
 def _may_teach(trace: Path) -> bool:

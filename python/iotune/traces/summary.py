@@ -89,6 +89,7 @@ class FilePattern:
     speaker: int | None = None
     speaker_count: int = 0
     sampled_out: bool = False  # of a long series: calls were not recorded (IOTUNE_RECORD)
+    is_stdout: bool = False  # a process had it as its stdout when it began: no data file
     decision_source: str = ""
     decision_pattern: str = ""
     decision_message: str = ""
@@ -182,6 +183,19 @@ class RunSummary:
     # Each before those inside it.
     regions: list[RegionPattern] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # of how it ended, where nothing is missing
+
+    @property
+    def data_files(self) -> list[FilePattern]:
+        """Its files but those that stdout went to."""
+        return [one for one in self.files if not one.is_stdout]
+
+    @property
+    def members(self) -> tuple[int, str]:
+        """What shared the work: ranks and "rank", or without MPI processes and "process"."""
+        if not self.mpi and self.ranks < 2 and self.processes > 1:
+            return self.processes, "process"
+        return self.ranks, "rank"
 
 
 def _build(kind: type[T], source: Mapping[str, Any]) -> T:

@@ -55,6 +55,10 @@ void announce_descriptors() noexcept;
 // but for stderr's. They alone leave a trace only once much is moved (process_buffer.h).
 void trace_descriptors_at_start() noexcept;
 
+// The number of the traced file that stdout was at that moment; 0: none. What goes there is what
+// the program says, and no data file's.
+std::uint32_t file_of_stdout() noexcept;
+
 // What /proc says, NUL-terminated; the length, or an error below 1.
 long path_of_descriptor(int fd, char* to, std::size_t bytes) noexcept;
 

@@ -19,7 +19,8 @@ namespace {
 // A system call each, some 0.15 µs, at every start of a program. What a shell names ends at 9, what
 // bash chooses itself begins at 10.
 constexpr int kLooked = 16;
-constexpr int kStderr = 2;
+constexpr int kStdout = 1, kStderr = 2;
+IOTUNE_START_DATA constinit std::uint32_t g_file_of_stdout = 0;
 
 IOTUNE_START_CODE bool status_of(int fd, struct stat& status) noexcept {
   constexpr long kEmptyPath = 0x1000;
@@ -41,6 +42,10 @@ long path_of_descriptor(int fd, char* to, std::size_t bytes) noexcept {
   return length;
 }
 
+std::uint32_t file_of_stdout() noexcept {
+  return g_file_of_stdout;
+}
+
 IOTUNE_START_CODE void trace_descriptors_at_start() noexcept {
   // A file that is written to by stderr, too, is a log of what programs say: a batch job's.
   struct stat log {};
@@ -53,6 +58,7 @@ IOTUNE_START_CODE void trace_descriptors_at_start() noexcept {
     char path[4096];
     if (path_of_descriptor(fd, path, sizeof path) <= 0 || !path_is_traced(path)) continue;
     set_file_of_descriptor(fd, static_cast<std::uint32_t>(next_file_number()));
+    if (fd == kStdout) g_file_of_stdout = file_of_descriptor(fd);
     const long flags = raw::call(SYS_fcntl, fd, F_GETFL);
     set_traits(fd, flags >= 0 && (flags & O_APPEND) != 0, true);
     any = true;

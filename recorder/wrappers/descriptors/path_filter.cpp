@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/os/fnv1a.h"
+#include "core/os/glob.h"
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
 
@@ -32,56 +33,10 @@ constexpr const char* kExcludedParts[] = {
 // OMPIO's shared file pointers, there as well.
 constexpr const char* kExcludedGlob = "*/ompi.*.sm";
 
-bool matches(const char* pattern, const char* end, const char* text) noexcept {
-  const char* star = nullptr;
-  const char* star_text = nullptr;
-  while (*text != '\0') {
-    if (pattern != end && *pattern == '*') {
-      star = pattern;
-      star_text = text;
-    } else if (pattern != end && (*pattern == '?' || *pattern == *text)) {
-      ++pattern;
-      ++text;
-      continue;
-    } else if (star != nullptr) {
-      ++star_text;
-    } else {
-      return false;
-    }
-    pattern = star + 1;
-    if (pattern == end) return true;
-    // The star goes on to where what follows it can begin.
-    if (*pattern != '*' && *pattern != '?') {
-      while (*star_text != '\0' && *star_text != *pattern) ++star_text;
-    }
-    text = star_text;
-  }
-  while (pattern != end && *pattern == '*') ++pattern;
-  return pattern == end;
-}
-
-bool any_of(const char* globs, const char* path) noexcept {
-  while (globs != nullptr && *globs != '\0') {
-    const char* const colon = std::strchr(globs, ':');
-    const char* const end = colon == nullptr ? globs + std::strlen(globs) : colon;
-    if (end != globs && matches(globs, end, path)) return true;
-    globs = colon == nullptr ? nullptr : colon + 1;
-  }
-  return false;
-}
-
-}  // namespace
-
-bool glob_matches(const char* pattern, const char* text) noexcept {
-  return matches(pattern, pattern + std::strlen(pattern), text);
-}
-
-namespace {
-
 bool is_traced(const char* absolute) noexcept {
   const Configuration& configured = configuration();
-  if (any_of(configured.include, absolute)) return true;
-  if (any_of(configured.exclude, absolute)) return false;
+  if (any_glob_matches(configured.include, absolute)) return true;
+  if (any_glob_matches(configured.exclude, absolute)) return false;
   for (const char* end : kExcludedEnds) {
     if (ends_with(absolute, end)) return false;
   }

@@ -3,9 +3,6 @@
 
 namespace iotune::recorder {
 
-// True where `pattern` ('*' any run, '?' one byte, the rest itself) matches all of `text`.
-bool glob_matches(const char* pattern, const char* text) noexcept;
-
 // By absolute path. IOTUNE_INCLUDE wins over IOTUNE_EXCLUDE, which wins over what is left out
 // by default: system directories, libraries, Python's own files, and iotune's own.
 bool path_is_traced(const char* absolute) noexcept;

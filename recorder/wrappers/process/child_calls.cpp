@@ -1,5 +1,9 @@
 // Calls by which libc itself makes a child, where no wrapper of fork or vfork sees it. What is open
 // may stand in the child, too, which can move its position and set its flags (descriptor_place.h).
+// And the call by which pools end their children.
+#include <csignal>
+
+#include "recorder/gather/run_buffers.h"
 #include "recorder/hooks/life_hooks.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/wrapper_parts.h"
@@ -47,6 +51,14 @@ IOTUNE_EXPORT int system(const char* command) {
 IOTUNE_EXPORT _IO_FILE* popen(const char* command, const char* mode) {
   static constinit NextSymbol next;
   return with_child(next.prepare<_IO_FILE*>("popen", command, mode));
+}
+
+IOTUNE_EXPORT int kill(int pid, int signal) {
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("kill", pid, signal);
+  if (!real.exists()) return no_such_call();
+  if (signal == SIGTERM) note_terminated(pid);
+  return real();
 }
 
 }  // extern "C"

@@ -19,7 +19,9 @@
 #include "recorder/gather/gather_trace.h"
 #include "recorder/gather/kept_traces.h"
 #include "recorder/gather/leftovers.h"
+#include "recorder/gather/worth.h"
 #include "recorder/hooks/life_hooks.h"
+#include "recorder/hooks/open_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
@@ -27,24 +29,29 @@
 #include "recorder/wrappers/object_table.h"
 #include "recorder/wrappers/process/process_end.h"
 #include "recorder/wrappers/stdio/stdio_gaps.h"
+#include "recorder/wrappers/wrapper_parts.h"
 
 namespace iotune::recorder {
 
 namespace {
 
 void before_fork() noexcept {
+  // Children that record go on with it: a pool is one run, also where its parent records nothing.
+  if (g_recording != kNothing) run_id();
   g_copies.fetch_add(1, std::memory_order_relaxed);
   leave_objects_for_fork();
 }
 
 // Before the tuner's constructor, which asks for the mode.
-IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
+// The dynamic linker hands what main gets to constructors.
+IOTUNE_START_CODE __attribute__((constructor(65400))) void start(int /*count*/,
+                                                                 char** arguments) noexcept {
   const int kept = errno;
   g_own_pid = raw::getpid();
   note_objects_at_start();
   give_back_weak_references();
   pthread_atfork(before_fork, go_on_after_fork, forget_other_threads);
-  read_configuration();
+  read_configuration(arguments);
   if (configuration().mode != Mode::kOff) {
     if (configuration().is_launcher) {
       set_run_id_of_launcher();
@@ -85,7 +92,13 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   }
   g_transfer_hooks.before_trace();
   end_buffer("exit");
-  if (writes_own_trace() || buffer_is_in_memory()) {
+  const Leaves left = what_is_left();
+  if (left == Leaves::kNothing) {
+    drop_buffer();
+    errno = kept;
+    return;
+  }
+  if (left == Leaves::kTrace && (writes_own_trace() || buffer_is_in_memory())) {
     if (const char* const trace = write_own_trace()) {
       g_life_hooks.run_ended(trace);
       if (configuration().trace_path == nullptr) bound_traces(trace);
@@ -109,7 +122,8 @@ void end_before_leaving() noexcept {
   // What prefetching learnt is for workers, which always end so. It waits for locks and files, and
   // a watchdog's _exit has to end the process whatever its other threads hang in.
   if (is_forked() && !may_be_in_signal_handler()) g_transfer_hooks.before_trace();
-  end_buffer_in_a_hurry("_exit");
+  const bool ended = end_buffer_in_a_hurry("_exit");
+  if (ended && !may_be_in_signal_handler() && what_is_left() == Leaves::kNothing) drop_buffer();
   errno = kept;
 }
 
@@ -118,3 +132,13 @@ bool writes_own_trace() noexcept {
 }
 
 }  // namespace iotune::recorder
+
+// By a command of iotune's own (python/iotune/entry.py), whatever its process is called: none is
+// watched, not even where its environment asks for a trace.
+extern "C" IOTUNE_EXPORT void iotune_leave_this_process() noexcept {
+  using namespace iotune::recorder;
+  if (iotune::g_recording == iotune::kNothing) return;
+  iotune::g_recording = iotune::kNothing;
+  leave_posix_alone();
+  drop_buffer();
+}

@@ -107,7 +107,8 @@ def nothing_left(place: Place) -> None:
     temporary = place.scratch / "tmp"
     temporary.mkdir()
     bare = place.run("sh", "-c", script, preload=False)
-    under = place.run("sh", "-c", script, IOTUNE_TRACE=None, TMPDIR=temporary)
+    under = place.run("sh", "-c", script, IOTUNE_TRACE=None, IOTUNE_KEEP_ABOVE_MIB=None,
+                      TMPDIR=temporary)  # fmt: skip
     assert under.same_as(bare) and under.status == 0, (bare, under)
     left = [*place.buffers.iterdir(), *temporary.iterdir(), *place.scratch.glob("**/*iotune*")]
     assert left == [] and place.ours() == [], (left, place.ours())

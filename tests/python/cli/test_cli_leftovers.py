@@ -301,6 +301,7 @@ def test_a_run_is_joined_by_commands_of_its_own_state_folder_alone(
     (tmp_path / "a home").mkdir()
     started = os.environ | preloaded.variables(preload_path())
     started |= {"XDG_STATE_HOME": str(tmp_path / "a home"), "IOTUNE_DB": "none"}
+    started["IOTUNE_KEEP_ABOVE_MIB"] = "0"
     code = (
         "import os; f = open('out', 'w'); f.write('x' * 9000); f.flush(); os.kill(os.getpid(), 9)"
     )

@@ -142,7 +142,7 @@ def test_workers_are_recorded_however_they_end(tmp_path: Path, method: str, end:
     (group,) = worker_groups(core.processes(trace), reads)
     assert (group.count, group.bytes) == (8, 4 * SAMPLES * 4096)
     assert group.at_once <= 2
-    # and they count as dead only where a signal took them
+    # and they count as dead only where a signal took them that no process of the run sent as usual
     shown, warned = show(trace)
     assert f"8 workers of process {group.parent}" in shown
     assert "4 epochs" in shown
@@ -154,7 +154,8 @@ def test_workers_are_recorded_however_they_end(tmp_path: Path, method: str, end:
     assert [one["reads"] for one in said["epochs"]] == [SAMPLES] * 4
     assert [one["repeats_order"] for one in said["epochs"]] == [None, False, False, True]
     assert [one["seconds"] for one in said["epochs"]] == [one.seconds for one in epochs]
-    assert ("ended early" in warned) == (end in ("kill", "term"))
+    assert ("ended early" in warned) == (end == "kill")
+    assert ("ended by SIGTERM, as pools end theirs" in shown) == (end == "term")
 
 
 def test_what_a_shell_starts_are_no_workers() -> None:

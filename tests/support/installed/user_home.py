@@ -35,6 +35,8 @@ class Home:
         self.environment["IOTUNE_EXPLORE"] = "off"
         # Short runs have no time to learn else, and the next command does it.
         self.environment["IOTUNE_LEARN_MS"] = "20000"
+        # And they move little.
+        self.environment["IOTUNE_KEEP_ABOVE_MIB"] = "0"
         self.environment["IOTUNE_BUFFER_DIR"] = str(self.buffers)
 
     def on_fake_storage(self, storage: str) -> Path:

@@ -40,6 +40,25 @@ class SiteLimitsTest : public testing::Test {
   std::string path_;
 };
 
+TEST_F(SiteLimitsTest, SaysWhatLeavesNoTrace) {
+  if (access("/etc/iotune.conf", F_OK) == 0) GTEST_SKIP() << "this machine has a file of its own";
+  EXPECT_EQ(read("").keep_above_mib, 0u);
+  EXPECT_STREQ(read("").programs, "");
+  const SiteLimits some = read("keep_above_mib = 64\nexclude_programs = /opt/a:b*\n");
+  EXPECT_EQ(some.keep_above_mib, 64u);
+  EXPECT_STREQ(some.programs, "/opt/a:b*");
+  // Said twice, the larger holds, and both lists.
+  const SiteLimits twice =
+      read("keep_above_mib=9\nkeep_above_mib=8\nexclude_programs=a\nexclude_programs=b");
+  EXPECT_EQ(twice.keep_above_mib, 9u);
+  EXPECT_STREQ(twice.programs, "a:b");
+  for (const char* const wrong : {"", "0", "16 MiB", "-1", "1048576", "99999999"}) {
+    EXPECT_EQ(read(std::string("keep_above_mib = ") + wrong).most, Mode::kOff) << wrong;
+  }
+  EXPECT_EQ(read("exclude_programs =").most, Mode::kOff);
+  EXPECT_EQ(read("exclude_programs = " + std::string(600, 'x')).most, Mode::kOff);
+}
+
 TEST_F(SiteLimitsTest, SaysWhatIsAllowed) {
   if (access("/etc/iotune.conf", F_OK) == 0) GTEST_SKIP() << "this machine has a file of its own";
   const SiteLimits all = read("");
