@@ -4,6 +4,9 @@
 
 namespace iotune {
 
+// At most, of its file in the run's directory (recorder/gather/leftovers.cpp).
+inline constexpr long kPresenceBytes = 72;
+
 // Before the real MPI_Init.
 void register_presence() noexcept;
 

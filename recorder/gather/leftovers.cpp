@@ -17,6 +17,7 @@
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
 #include "core/process/process_namespace.h"
+#include "core/run/presence.h"
 #include "core/run/run_identity.h"
 #include "recorder/ring/buffer_file.h"
 
@@ -30,7 +31,7 @@ constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kYoungNs = 60 * kSecondNs;
 // Who lost a run of some length is given the time to look at it.
 constexpr std::int64_t kJustEndedNs = 600 * kSecondNs;
-// Ranks that have recorded nothing yet show by the files of presence.h alone, which do not tell of
+// Ranks that have recorded nothing yet show by the file of presence.h alone, which does not tell of
 // whom they are; nor does a name that `iotune run` gave, whose next program may not have begun.
 constexpr std::int64_t kUnknownNs = 86'400 * kSecondNs;
 
@@ -100,16 +101,10 @@ bool is_ours_though_empty(const char* run) noexcept {
          starts_with(run, "slurm-");
 }
 
-// A file of presence.cpp in the run's directory, by its name.
+// The file of presence.cpp in the run's directory, by its name.
 bool is_presence(const char* name) noexcept {
-  if (const char* const form = behind(name, "presence-")) return is_decimal(form);
-  for (const char* const question : {"all-here", "all-tune"}) {
-    const char* const answer = behind(name, question);
-    if (answer == nullptr) continue;
-    const char* const size = behind(answer, ".yes-");
-    return std::strcmp(answer, ".open") == 0 || (size != nullptr && is_decimal(size));
-  }
-  return false;
+  const char* const form = behind(name, "presence-");
+  return form != nullptr && is_decimal(form);
 }
 
 // HOST.PID.START.RANDOM.iobuf, as BufferFile::create names it; of another host nobody here knows.
@@ -171,8 +166,7 @@ bool may_go(const Run& run, const char* name, Contents& contents) noexcept {
     return writer_has_ended(run.directory, name, run.now_ns);
   }
   contents.has_presence = true;
-  constexpr long kMostPresenceBytes = 16;
-  return is_presence(name) && status.st_size <= kMostPresenceBytes;
+  return is_presence(name) && status.st_size <= kPresenceBytes;
 }
 
 bool may_be_removed(const Run& run) noexcept {

@@ -175,7 +175,9 @@ KINDS = (
     Kind(
         "launcher", PROGRAM,
         "Whether the launcher of the command line is of the program's MPI.",
-        "*does not work*: under another MPI's launcher each process is a run of one rank.",
+        "*does not work*: under another MPI's launcher each process is a run of one rank. *works "
+        "partly*: the launcher does not say how many ranks a node has. Then each rank, and not one "
+        "a node, publishes in the home that it is loaded.",
     ),
     Kind(
         "loading", PROGRAM,

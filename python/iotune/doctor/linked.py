@@ -25,6 +25,10 @@ _SHORTER = "expect a shorter trace, or set IOTUNE_MODE=off"
 _MOST_OWN_LIBRARIES = 40
 
 
+# Launchers without a variable that core/run/launcher_ranks.cpp reads.
+_SILENT_LAUNCHERS = ("aprun",)
+
+
 def linked_checks(known: Examined, launchers: Sequence[str], filesystem: str) -> list[Check]:
     """All checks of this file; `filesystem`: where the program's files are to be."""
     found = []
@@ -129,6 +133,11 @@ def _launcher(known: Examined, launcher: str) -> Check:
         return Check("launcher", FAILS, f"{launcher}: no such program",
                      "load the module of the program's MPI", launcher)  # fmt: skip
     name = os.path.basename(launcher)
+    if name in _SILENT_LAUNCHERS:
+        return Check("launcher", PARTLY, f"{name} does not say how many ranks a node has, so that "
+                     "each rank writes into the home at its start", "on many nodes name a folder "
+                     "that they all see and that is made for it by XDG_STATE_HOME",
+                     there)  # fmt: skip
     versions = [one.version for one in known.mpi if one.version]
     if not name.startswith(("mpirun", "mpiexec", "orterun", "prterun")) or not versions:
         return Check("launcher", WORKS, f"{name} starts programs of several MPIs", "", there)

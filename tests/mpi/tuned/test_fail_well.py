@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import resource
 import shutil
 import sqlite3
@@ -293,9 +294,10 @@ def other_version(place: Place) -> None:
     folder.mkdir()
     shutil.copy(place.library.parent / "libiotune-db.so", folder)
     code = place.library.read_bytes()
-    for name in (b"presence", b"node"):
-        assert name + b"-4" in code, name
-        code = code.replace(name + b"-4", name + b"-5")
+    [version] = set(re.findall(rb"presence-([0-9])", code))
+    for name in (b"presence-", b"node-", b"open-", b"yes-"):
+        assert name + version in code, name
+        code = code.replace(name + version, name + b"%d" % (int(version) - 1))
     other = folder / "libiotune.so"
     other.write_bytes(code)
     loaded = preloaded.setting(other, *frozen(place, False))

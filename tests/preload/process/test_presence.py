@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from support.place import Place, main, not_verified
+from support.slow_home import left_processes, slow_home
 
 
 class Rank:
@@ -45,10 +46,17 @@ class Rank:
         return err.splitlines()
 
 
-def ranks(place: Place, nodes: Sequence[str]) -> list[Rank]:
+def ranks(place: Place, nodes: Sequence[str], launcher: bool = False, **more: object) -> list[Rank]:
+    """`launcher`: it says how many ranks each node has."""
     for node in nodes:
         (place.buffers / (node or "here")).mkdir(parents=True, exist_ok=True)
-    return [Rank(place, node) for node in nodes]
+    return [
+        Rank(place, node, **local_ranks(nodes, node) if launcher else {}, **more) for node in nodes
+    ]
+
+
+def local_ranks(nodes: Sequence[str], node: str) -> dict[str, object]:
+    return {"MPI_LOCALNRANKS": nodes.count(node), "PMI_SIZE": len(nodes)}
 
 
 def ended(place: Place, group: Sequence[Rank]) -> list[str]:
@@ -72,16 +80,17 @@ def fake_nodes() -> bool:
     return False
 
 
-def clusters() -> list[tuple[str, ...]]:
-    one = ("", "", "")
-    return [one, ("n1", "n2", "n2")] if fake_nodes() else [one]
+def clusters() -> list[tuple[tuple[str, ...], bool]]:
+    """Nodes of ranks, and whether the launcher says how many each has."""
+    nodes = [("", "", ""), *([("n1", "n2", "n2")] if fake_nodes() else [])]
+    return [(each, launcher) for each in nodes for launcher in (False, True)]
 
 
 def everyone(place: Place) -> None:
     """All registered: yes, whoever asks first, and nothing stays behind."""
-    for nodes in clusters():
+    for nodes, launcher in clusters():
         for order in itertools.permutations(range(3)):
-            group = ranks(place, nodes)
+            group = ranks(place, nodes, launcher)
             for rank in group:
                 rank("register")
             expected = f"1 1 {len(set(nodes))}"
@@ -94,8 +103,8 @@ def everyone(place: Place) -> None:
 
 def late(place: Place) -> None:
     """A rank asks before the last one has registered: no for all, said once."""
-    for nodes in clusters():
-        group = ranks(place, nodes)
+    for nodes, launcher in clusters():
+        group = ranks(place, nodes, launcher)
         group[0]("register")
         group[1]("register")
         answers = [group[0].settle(3)]
@@ -103,15 +112,17 @@ def late(place: Place) -> None:
         answers += [rank.settle(3) for rank in group[1:]]
         assert {answer[:3] for answer in answers} == {"0 0"}, (nodes, answers)
         said = ended(place, group)
-        assert len(said) == 1 and "2 of 3 ranks" in said[0], said
+        # A node counts when all of its ranks do, as far as the launcher says how many it has.
+        known = "1 of 3" if launcher and len(set(nodes)) > 1 else "2 of 3"
+        assert len(said) == 1 and f"{known} ranks" in said[0], said
 
 
 def full_disk(place: Place) -> None:
     """Where some ranks cannot write any more, none waits for them, and they for none."""
-    for nodes in clusters():
+    for nodes, launcher in clusters():
         for stuck in itertools.product((False, True), repeat=3):
             for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
-                group = ranks(place, nodes)
+                group = ranks(place, nodes, launcher)
                 for rank in group:
                     rank("register")
                 filled = [rank("full") for rank, full in zip(group, stuck) if full]
@@ -121,7 +132,8 @@ def full_disk(place: Place) -> None:
                     return
                 answers = {group[i].settle(3)[:3] for i in order}
                 assert len(answers) == 1, (nodes, stuck, order, answers)
-                first = stuck[order[0]]
+                # Ranks of one node write what they agree on into a file that is there already.
+                first = stuck[order[0]] and len(set(nodes)) > 1
                 assert answers == ({"0 0"} if first else {"1 1"}), (stuck, order, answers)
                 said = ended(place, group)
                 assert bool(said) == first and len(said) <= 1, said
@@ -129,9 +141,9 @@ def full_disk(place: Place) -> None:
 
 def full_from_the_start(place: Place) -> None:
     """A rank that cannot register does not count."""
-    for nodes in clusters():
+    for nodes, launcher in clusters():
         for stuck in range(3):
-            group = ranks(place, nodes)
+            group = ranks(place, nodes, launcher)
             if group[stuck]("full") == "none":
                 not_verified("full disks: no filters of system calls here")
                 ended(place, group)
@@ -140,6 +152,18 @@ def full_from_the_start(place: Place) -> None:
                 rank("register")
             assert {rank.settle(3)[:3] for rank in group} == {"0 0"}, (nodes, stuck)
             ended(place, group)
+
+
+def no_room(place: Place) -> None:
+    """The answer itself cannot be written: no for all, also for those that could."""
+    for order in itertools.permutations(range(3)):
+        group = ranks(place, [""] * 3)
+        for rank in group:
+            rank("register")
+        group[order[0]]("limit")
+        assert {group[i].settle(3)[:3] for i in order} == {"0 0"}, order
+        said = ended(place, group)
+        assert len(said) == 1 and "cannot be written" in said[0], said
 
 
 def other_worlds(place: Place) -> None:
@@ -167,8 +191,51 @@ def modes(place: Place) -> None:
         assert len(said) == 1 and "1 of 2" in said[0], said
 
 
+def silent_home(place: Place) -> None:
+    """A home that does not answer is asked once a node, and what asks it is left behind."""
+    with slow_home(place) as home:
+        if home is None or not fake_nodes():
+            return
+        home.takes(None)
+        group = ranks(place, ("n1", "n2", "n2"), True)
+        own = {str(rank.process.pid) for rank in group}
+        for rank in group:
+            rank("register")
+        assert {rank.settle(3)[:3] for rank in group} == {"0 0"}
+        left = [one for one in left_processes(place.bin / "presence_rank") if one.name not in own]
+        assert len(left) == 2, left  # one a node
+        said = [rank.end() for rank in group]
+        for process in left:
+            # In a session of its own, with nothing that was the program's but the pipe to it.
+            assert (process / "stat").read_text().rsplit(")", 1)[1].split()[3] == process.name
+            assert len(list((process / "fd").iterdir())) == 1
+            assert (process / "cwd").readlink() == Path("/")
+        assert all(len(lines) <= 1 for lines in said), said
+        assert all("does not answer" in line for lines in said for line in lines), said
+        assert said[0] and said[2], said
+        assert not any(home.root.rglob("runs"))
+
+
+def late_home(place: Place) -> None:
+    """One that takes its time is waited for."""
+    with slow_home(place) as home:
+        if home is None or not fake_nodes():
+            return
+        home.takes(50)
+        group = ranks(place, ("n1", "n2", "n2"), True)
+        for rank in group:
+            rank("register")
+        assert {rank.settle(3) for rank in group} == {"1 1 2"}
+        own = {str(rank.process.pid) for rank in group}
+        left = [one for one in left_processes(place.bin / "presence_rank") if one.name not in own]
+        assert left == []
+        assert [line for rank in group for line in rank.end()] == []
+
+
 if __name__ == "__main__":
     main({
         "everyone": everyone, "late": late, "full-disk": full_disk,
-        "full-from-the-start": full_from_the_start, "other-worlds": other_worlds, "modes": modes,
+        "full-from-the-start": full_from_the_start, "no-room": no_room,
+        "other-worlds": other_worlds, "modes": modes, "silent-home": silent_home,
+        "late-home": late_home,
     })  # fmt: skip

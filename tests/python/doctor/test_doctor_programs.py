@@ -225,6 +225,15 @@ def test_another_mpi_s_launcher(patient: Patient) -> None:
     says(patient.about("mpirun-of-nowhere", "-n", 2, program), "program", FAILS)
 
 
+def test_a_launcher_that_does_not_say_how_many_ranks_a_node_has(patient: Patient) -> None:
+    program = built(patient.work, MPI, compiler=mpi_named("mpich-4").compiler)
+    launcher = patient.work / "aprun"
+    launcher.write_text("#!/bin/sh\n")
+    launcher.chmod(0o755)
+    found = patient.about(launcher, "-n", 2, program)
+    says(found, "launcher", PARTLY, "each rank writes into the home", "XDG_STATE_HOME")
+
+
 def test_an_mpi_that_nobody_knows(patient: Patient) -> None:
     source = (
         "#include <string.h>\nint MPI_Init(void) { return 0; }\n"

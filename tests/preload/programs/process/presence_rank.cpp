@@ -5,6 +5,7 @@
 //   settle SIZE       all loaded (0, 1), all tune, nodes
 //   full              from now on nothing gets a new name, as on a full disk: ENOSPC; done, or
 //                     none where the kernel has no filters
+//   limit             no file may grow from now on; done
 //   remove            done
 #include <errno.h>
 #include <linux/audit.h>
@@ -13,6 +14,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,6 +68,10 @@ int main(int argc, char** argv) {
       std::printf("%d %d %d\n", all_ranks_loaded() ? 1 : 0, all_ranks_tune() ? 1 : 0, run_nodes());
     } else if (std::strcmp(line, "full") == 0) {
       std::puts(fill_disk() ? "done" : "none");
+    } else if (std::strcmp(line, "limit") == 0) {
+      const rlimit none{0, 0};
+      if (setrlimit(RLIMIT_FSIZE, &none) != 0) return 2;
+      std::puts("done");
     } else if (std::strcmp(line, "register") == 0) {
       register_presence();
       std::puts("done");
