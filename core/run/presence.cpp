@@ -14,6 +14,7 @@
 #include "core/process/configuration.h"
 #include "core/process/narrowing.h"
 #include "core/process/process_facts.h"
+#include "core/run/protocol_number.h"
 #include "core/run/run_identity.h"
 
 namespace iotune {
@@ -21,12 +22,10 @@ namespace {
 
 using Path = ShortText<768>;
 
-// The number of the talk among ranks (the tuner's agreement, the merging of traces), to be raised
-// whenever that changes. Executables of one job may have come with several versions of iotune:
-// those that talk differently count apart, and so each finds that ranks are missing.
-#define IOTUNE_TALK "-4"
-constexpr char kPresence[] = "presence" IOTUNE_TALK, kNode[] = "node" IOTUNE_TALK ".";
-#undef IOTUNE_TALK
+// Executables of one job may have come with several builds of iotune. Those whose ranks send each
+// other other messages count apart, and so each finds that ranks are missing. The number is made
+// from the sources that send and read messages (core/CMakeLists.txt).
+constexpr char kPresence[] = "presence-" IOTUNE_PROTOCOL, kNode[] = "node-" IOTUNE_PROTOCOL ".";
 
 // What is asked once a run: whether all ranks are loaded and whether all may tune, of this node
 // alone and of all nodes.
