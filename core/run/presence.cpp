@@ -13,14 +13,17 @@
 #include "core/process/narrowing.h"
 #include "core/run/answering_place.h"
 #include "core/run/launcher_ranks.h"
+#include "core/run/protocol_number.h"
 #include "core/run/run_folder.h"
 #include "core/run/run_identity.h"
-#include "core/run/talk_version.h"
 
 namespace iotune {
 namespace {
 
-constexpr char kPresence[] = "presence" IOTUNE_TALK;
+// Executables of one job may have come with several builds of iotune. Those whose ranks send each
+// other other messages count apart, and so each finds that ranks are missing. The number is made
+// from the sources that send and read messages (core/CMakeLists.txt).
+constexpr char kPresence[] = "presence-" IOTUNE_PROTOCOL;
 
 // What this node's ranks have in common, in a file of the run's directory. Whoever reads or changes
 // it holds its lock, over calls on the run's folder as well: one rank a node makes these, and the

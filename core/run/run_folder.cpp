@@ -11,8 +11,8 @@
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
+#include "core/run/protocol_number.h"
 #include "core/run/run_identity.h"
-#include "core/run/talk_version.h"
 
 namespace iotune {
 namespace {
@@ -21,16 +21,16 @@ using Path = ShortText<768>;
 
 // node.HOST.LOADED.TUNING, or node.HOST, a link to "LOADED,TUNING". One listing reads the first
 // kind.
-constexpr char kNode[] = "node" IOTUNE_TALK ".";
+constexpr char kNode[] = "node-" IOTUNE_PROTOCOL ".";
 
 // The folder begins with this file. "Yes" gives it another name, "no" removes it: of two answers
 // the later one finds it gone, so that the first one holds for all. To remove a file takes no
 // space: a node whose disk or quota is full can always say no, and nobody waits for one that could
 // not make itself heard.
-constexpr char kOpen[] = "open" IOTUNE_TALK;
+constexpr char kOpen[] = "open-" IOTUNE_PROTOCOL;
 // yes.SIZE.TUNING.NODES: a run id may serve more than one world (a requeued job, several launches
 // in one step), so that a "yes" is about a world of its size. TUNING is 1 where all ranks may tune.
-constexpr char kYes[] = "yes" IOTUNE_TALK ".";
+constexpr char kYes[] = "yes-" IOTUNE_PROTOCOL ".";
 
 bool run_folder(Path& path, const char* name) noexcept {
   path.clear();

@@ -11,7 +11,9 @@
 extern "C" {
 #endif
 
+#ifndef IOTUNE_DECISION_VERSION /* a test's library has another one */
 #define IOTUNE_DECISION_VERSION 6u
+#endif
 #define IOTUNE_DECISION_MAX_BYTES 8192u
 #define IOTUNE_DECISION_MAX_SETTINGS 64u
 #define IOTUNE_DECISION_MAX_REFUSED 24u /* further ones are left out */

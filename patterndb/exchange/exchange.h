@@ -6,6 +6,6 @@
 namespace iotune::patterndb {
 
 inline constexpr char kExchangeFormat[] = "iotune-patterns";
-inline constexpr std::uint64_t kExchangeVersion = 4;  // 1 to 3 are read too
+inline constexpr std::uint64_t kExchangeVersion = 5;  // 1 to 4 are read too
 
 }  // namespace iotune::patterndb

@@ -1,4 +1,4 @@
-// Everything in a database as one JSON document: format "iotune-patterns", version 4.
+// Everything in a database as one JSON document: format "iotune-patterns", version 5.
 #include "patterndb/exchange/exchange.h"
 #include "patterndb/gains/stored_gains.h"
 #include "patterndb/learn/report.h"
@@ -44,7 +44,28 @@ Json observation_row(const Statement& row) {
           {"bytes_read", row.integer(13)},
           {"seconds", row.real(14)},
           {"elapsed_seconds", row.real(15)},
-          {"observed_at", row.real(16)}};
+          {"observed_at", row.real(16)},
+          {"files", row.integer(17)}};
+}
+
+Json sighting_row(const Statement& row) {
+  return {{"workload", row.integer(0)}, {"platform", row.integer(1)}, {"pattern", row.integer(2)},
+          {"first_at", row.real(3)},    {"last_at", row.real(4)},     {"runs", row.integer(5)}};
+}
+
+Json total_row(const Statement& row) {
+  return {{"workload", row.integer(0)},
+          {"platform", row.integer(1)},
+          {"pattern", row.integer(2) == 0 ? Json(nullptr) : Json(row.integer(2))},
+          {"settings", row.text(3)},
+          {"explored", row.integer(4) != 0},
+          {"size", row.integer(5)},
+          {"rate", row.integer(6)},
+          {"files", row.integer(7)},
+          {"runs", row.integer(8)},
+          {"bytes", row.integer(9)},
+          {"seconds", row.real(10)},
+          {"last_at", row.real(11)}};
 }
 
 }  // namespace
@@ -94,18 +115,25 @@ Result<std::string> PatternDb::export_json() noexcept {
         all(db,
             "SELECT o.spool_file, o.item, o.run, o.trace, o.program_path, o.file_path, o.workload, "
             "o.platform, o.pattern, s.text, o.decision_source, o.decision_row, o.bytes_written, "
-            "o.bytes_read, o.seconds, o.elapsed_seconds, o.observed_at FROM observations o "
-            "JOIN settings s ON s.id = o.settings ORDER BY o.id",
+            "o.bytes_read, o.seconds, o.elapsed_seconds, o.observed_at, o.files "
+            "FROM observations o JOIN settings s ON s.id = o.settings ORDER BY o.id",
             observation_row);
-    json["drifts"] =
-        all(db, "SELECT workload, before, after, run, observed_at FROM drifts ORDER BY id",
-            [](const Statement& r) -> Json {
-              return {{"workload", r.integer(0)},
-                      {"before", r.integer(1)},
-                      {"after", r.integer(2)},
-                      {"run", r.text(3)},
-                      {"observed_at", r.real(4)}};
-            });
+    json["sightings"] = all(db,
+                            "SELECT workload, platform, pattern, first_at, last_at, runs "
+                            "FROM sightings ORDER BY 1, 2, 3",
+                            sighting_row);
+    json["totals"] =
+        all(db,
+            "SELECT o.workload, o.platform, o.pattern, s.text, o.explored, o.size, o.rate, "
+            "o.files, o.runs, o.bytes, o.seconds, o.last_at FROM totals o "
+            "JOIN settings s ON s.id = o.settings ORDER BY 3, 2, 1, 4, 5, 6, 7",
+            total_row);
+    json["drifts"] = all(
+        db, "SELECT workload, before, after, run, observed_at, times FROM drifts ORDER BY id",
+        [](const Statement& r) -> Json {
+          return {{"workload", r.integer(0)}, {"before", r.integer(1)},   {"after", r.integer(2)},
+                  {"run", r.text(3)},         {"observed_at", r.real(4)}, {"times", r.integer(5)}};
+        });
     json["models"] =
         all(db, "SELECT name, kind, platform, payload, made_at FROM models ORDER BY id",
             [](const Statement& r) -> Json {

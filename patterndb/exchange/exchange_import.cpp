@@ -36,7 +36,8 @@ class Importer {
                               std::to_string(kExchangeVersion));
     }
     root.only({"format", "version", "platforms", "workloads", "patterns", "uses", "tunings",
-               "observations", "drifts", "models", "proofs", "surfaces", "gain_models"});
+               "observations", "sightings", "totals", "drifts", "models", "proofs", "surfaces",
+               "gain_models"});
     each(root, "platforms", [&](const Node& node) {
       remember(platforms_, node, rows::platform(db_, read_platform(node)));
     });
@@ -54,6 +55,9 @@ class Importer {
     each(root, "uses", [&](const Node& node) { add_use(node); });
     each(root, "tunings", [&](const Node& node) { add_tuning(node); });
     each(root, "observations", [&](const Node& node) { add_observation(node); });
+    // After the observations: rows as old as what is added up count as known.
+    each(root, "sightings", [&](const Node& node) { add_sighting(node); });
+    each(root, "totals", [&](const Node& node) { add_total(node); });
     each(root, "drifts", [&](const Node& node) { add_drift(node); });
     each(root, "models", [&](const Node& node) { add_model(node); });
     each(root, "proofs", [&](const Node& node) {
@@ -156,7 +160,7 @@ class Importer {
   void add_observation(const Node& node) {
     node.only({"spool_file", "item", "run", "trace", "program", "file", "workload", "platform",
                "pattern", "settings", "decision_source", "decision_row", "bytes_written",
-               "bytes_read", "seconds", "elapsed_seconds", "observed_at"});
+               "bytes_read", "seconds", "elapsed_seconds", "observed_at", "files"});
     Node decision = node.at("decision_row");
     std::int64_t row = -1;
     if (decision.value().is_number_unsigned()) {
@@ -174,14 +178,44 @@ class Importer {
               rows::settings(db_, read_settings(node.at("settings")).text()),
               node.at("decision_source").text(), row, node.at("bytes_written").count(),
               node.at("bytes_read").count(), node.at("seconds").seconds(),
-              node.at("elapsed_seconds").seconds(), node.at("observed_at").moment()});
+              node.at("elapsed_seconds").seconds(), node.at("observed_at").moment(),
+              std::max<std::uint64_t>(1, node.count_or("files", 1))});
+  }
+
+  void add_sighting(const Node& node) {
+    node.only({"workload", "platform", "pattern", "first_at", "last_at", "runs"});
+    rows::sighting(
+        db_, {known(workloads_, node.at("workload"), "workload"), platform(node.at("platform")),
+              pattern(node.at("pattern")), node.at("first_at").moment(),
+              node.at("last_at").moment(), node.at("runs").count()});
+  }
+
+  void add_total(const Node& node) {
+    node.only({"workload", "platform", "pattern", "settings", "explored", "size", "rate", "files",
+               "runs", "bytes", "seconds", "last_at"});
+    const auto number = [&](const char* key) {
+      return static_cast<std::int64_t>(node.at(key).count());
+    };
+    // -1: of files without bytes or seconds.
+    const auto place = [&](const char* key) {
+      return node.at(key).value() == -1 ? std::int64_t{-1} : number(key);
+    };
+    const bool has_pattern = !node.at("pattern").value().is_null();
+    if (number("files") == 0) node.at("files").fail("at least 1 expected");
+    rows::total(db_, {has_pattern ? pattern(node.at("pattern")) : 0, platform(node.at("platform")),
+                      known(workloads_, node.at("workload"), "workload"),
+                      rows::settings(db_, read_settings(node.at("settings")).text()),
+                      node.at("explored").truth() ? 1 : 0, place("size"), place("rate"),
+                      number("files"), number("runs"), number("bytes"),
+                      node.at("seconds").seconds(), node.at("last_at").moment()});
   }
 
   void add_drift(const Node& node) {
-    node.only({"workload", "before", "after", "run", "observed_at"});
-    rows::drift(
-        db_, {known(workloads_, node.at("workload"), "workload"), pattern(node.at("before")),
-              pattern(node.at("after")), node.at("run").text(), node.at("observed_at").moment()});
+    node.only({"workload", "before", "after", "run", "observed_at", "times"});
+    rows::drift(db_,
+                {known(workloads_, node.at("workload"), "workload"), pattern(node.at("before")),
+                 pattern(node.at("after")), node.at("run").text(), node.at("observed_at").moment(),
+                 std::max<std::uint64_t>(1, node.count_or("times", 1))});
   }
 
   // What runs here have taken back is not tried again on another's word, whatever holds by now:

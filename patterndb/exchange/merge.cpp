@@ -35,7 +35,7 @@ void keep_platforms(Json& document, const PlatformFilter& filter) {
     if (fits(row, filter)) platforms.insert(row.at("id").get<std::int64_t>());
   }
   keep_rows(document["platforms"], "id", platforms);
-  for (const char* list : {"tunings", "observations", "models"}) {
+  for (const char* list : {"tunings", "observations", "sightings", "totals", "models"}) {
     keep_rows(document[list], "platform", platforms);
   }
   for (const Json& row : document["tunings"]) {

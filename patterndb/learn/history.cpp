@@ -48,13 +48,13 @@ Json answers(Connection& db, const std::string& key) {
 }
 
 Json sightings(Connection& db, const std::string& key) {
-  Statement rows(
-      db, std::string("SELECT ") + kWorkloadColumns +
-              ", f.filesystem, f.mpi, f.hdf5, f.host_class, min(o.observed_at), "
-              "max(o.observed_at), count(DISTINCT o.spool_file) FROM patterns p "
-              "JOIN observations o ON o.pattern = p.id JOIN workloads w ON w.id = o.workload "
-              "JOIN platforms f ON f.id = o.platform WHERE p.byte_key = ? "
-              "GROUP BY o.workload, o.platform");
+  Statement rows(db,
+                 std::string("SELECT ") + kWorkloadColumns +
+                     ", f.filesystem, f.mpi, f.hdf5, f.host_class, min(o.first_at), "
+                     "max(o.last_at), sum(o.runs) FROM patterns p "
+                     "JOIN sightings o ON o.pattern = p.id JOIN workloads w ON w.id = o.workload "
+                     "JOIN platforms f ON f.id = o.platform WHERE p.byte_key = ? "
+                     "GROUP BY o.workload, o.platform");
   rows.bind(1, key);
   return of_workloads(rows, [&](Json& entry) {
     entry["at"] = rows.real(8);

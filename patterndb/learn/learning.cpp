@@ -43,7 +43,7 @@ std::vector<Unit> units_of(Connection& connection, const std::string& spool_file
   Statement rows(
       connection,
       "SELECT o.decision_row, o.workload, o.pattern, o.platform, t.settings, w.program, w.file, "
-      "p.descriptor, s.text, t.default_share, count(*), sum(o.bytes_written + o.bytes_read), "
+      "p.descriptor, s.text, t.default_share, sum(o.files), sum(o.bytes_written + o.bytes_read), "
       "max(o.id), sum(o.seconds), max(o.decision_source = 'explore'), max(e.text != ''), "
       "max(o.observed_at) "
       "FROM observations o JOIN tunings t ON t.id = o.decision_row AND t.state = 'tuned' "
@@ -77,7 +77,8 @@ std::vector<double> earlier_runs(Connection& connection, const Unit& unit, bool 
                              "FROM observations o JOIN patterns p ON p.id = o.pattern "
                              "WHERE o.workload = ?1 AND o.platform = ?2 AND o.id < ?3 "
                              "AND p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?4) "
-                             "AND o.bytes_written + o.bytes_read BETWEEN ?5 * 0.9 AND ?5 * 1.1 "
+                             "AND (o.bytes_written + o.bytes_read) / o.files BETWEEN ?5 * 0.9 "
+                             "AND ?5 * 1.1 "
                              "AND o.seconds > 0 AND o.spool_file != "
                              "(SELECT spool_file FROM observations WHERE id = ?3) AND ") +
                      (tuned ? "o.decision_row = ?6 AND o.decision_source != 'explore' "

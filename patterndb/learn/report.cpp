@@ -28,32 +28,47 @@ struct Group {
   std::string settings;
   std::vector<double> seconds, rates;
   std::set<std::string> runs;
+  std::int64_t files = 0, older_runs = 0;  // also of the totals
   double last_at = 0;
 };
 
-// Reads rows of (platform id, platform, settings text, seconds, bytes, run, observed_at), but for
-// those of some runs.
-Json measured(Statement& rows, const std::set<std::string>& left_out = {}) {
+// Both have the platform's id, the platform, the settings' text, a file's seconds and bytes, the
+// number of files and the moment. Of observations the run follows, of totals the number of runs.
+constexpr char kObservedColumns[] =
+    ", s.text, o.seconds / o.files, "
+    "(o.bytes_written + o.bytes_read) / o.files, o.files, o.observed_at, o.run ";
+constexpr char kTotalColumns[] =
+    ", s.text, o.seconds / o.files, o.bytes / o.files, o.files, o.last_at, o.runs ";
+
+// Seconds and rates are those of the observations that are kept, but for those of some runs.
+Json measured(Statement& observed, Statement& totals, const std::set<std::string>& left_out = {}) {
   std::map<std::pair<std::int64_t, std::string>, Group> groups;
-  while (rows.step()) {
-    if (left_out.contains(rows.text(8))) continue;
-    Group& group = groups[{rows.integer(0), rows.text(5)}];
-    group.platform_id = rows.integer(0);
-    group.platform = platform_row(rows, 1);
-    group.settings = rows.text(5);
-    double seconds = rows.real(6);
+  const auto group_of = [&](const Statement& row) -> Group& {
+    Group& group = groups[{row.integer(0), row.text(5)}];
+    group.platform_id = row.integer(0);
+    group.platform = platform_row(row, 1);
+    group.settings = row.text(5);
+    group.files += row.integer(8);
+    group.last_at = std::max(group.last_at, row.real(9));
+    return group;
+  };
+  while (observed.step()) {
+    if (left_out.contains(observed.text(10))) continue;
+    Group& group = group_of(observed);
+    const double seconds = observed.real(6);
     group.seconds.push_back(seconds);
-    if (seconds > 0) group.rates.push_back(rows.real(7) / seconds);
-    group.runs.insert(rows.text(8));
-    group.last_at = std::max(group.last_at, rows.real(9));
+    if (seconds > 0) group.rates.push_back(observed.real(7) / seconds);
+    group.runs.insert(observed.text(10));
   }
+  while (totals.step()) group_of(totals).older_runs += totals.integer(10);
   Json list = Json::array();
   for (const auto& [key, group] : groups) {
+    if (group.seconds.empty()) continue;  // of each kind rows are kept
     Json entry = {{"platform", group.platform},
                   {"settings", settings_object(group.settings)},
                   {"settings_text", group.settings},
-                  {"files", group.seconds.size()},
-                  {"runs", group.runs.size()},
+                  {"files", group.files},
+                  {"runs", static_cast<std::int64_t>(group.runs.size()) + group.older_runs},
                   {"median_seconds", median(group.seconds)},
                   {"median_bytes_per_second", nullptr},
                   {"rates", group.rates},
@@ -88,13 +103,8 @@ class Reporter {
                                  "JOIN platforms f ON f.id = t.platform "
                                  "JOIN settings s ON s.id = t.settings WHERE q.byte_key = ? "
                                  "ORDER BY t.made_at DESC, t.id DESC"),
-        observations_(connection, std::string("SELECT f.id, ") + kPlatformColumns +
-                                      ", s.text, o.seconds, o.bytes_written + o.bytes_read, "
-                                      "o.run, o.observed_at FROM patterns q "
-                                      "JOIN observations o ON o.pattern = q.id "
-                                      "JOIN platforms f ON f.id = o.platform "
-                                      "JOIN settings s ON s.id = o.settings "
-                                      "WHERE q.byte_key = ?") {}
+        observations_(connection, of_byte_key(kObservedColumns, "observations")),
+        totals_(connection, of_byte_key(kTotalColumns, "totals")) {}
 
   Json pattern(const Statement& row) {
     Json pattern = pattern_json(row, 0);
@@ -146,12 +156,21 @@ class Reporter {
 
   Json measured_of(const std::string& key) {
     observations_.bind(1, key);
-    Json list = measured(observations_);
+    totals_.bind(1, key);
+    Json list = measured(observations_, totals_);
     observations_.reset();
+    totals_.reset();
     return list;
   }
 
-  Statement workloads_, tunings_, observations_;
+  static std::string of_byte_key(const char* columns, const char* from) {
+    return std::string("SELECT f.id, ") + kPlatformColumns + columns + "FROM patterns q JOIN " +
+           from +
+           " o ON o.pattern = q.id JOIN platforms f ON f.id = o.platform "
+           "JOIN settings s ON s.id = o.settings WHERE q.byte_key = ?";
+  }
+
+  Statement workloads_, tunings_, observations_, totals_;
 };
 
 std::string select_patterns(const char* where) {
@@ -218,24 +237,33 @@ Result<std::string> PatternDb::observations(std::optional<std::int64_t> pattern,
                                             std::optional<std::int64_t> bytes,
                                             const std::set<std::string>& left_out) noexcept {
   return guarded<std::string>([&] {
-    std::string sql = std::string("SELECT f.id, ") + kPlatformColumns +
-                      ", s.text, o.seconds, o.bytes_written + o.bytes_read, o.run, o.observed_at "
-                      "FROM observations o JOIN platforms f ON f.id = o.platform "
-                      "JOIN settings s ON s.id = o.settings JOIN workloads w ON w.id = o.workload "
-                      "LEFT JOIN patterns p ON p.id = o.pattern WHERE 1";
-    if (pattern) sql += " AND p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1)";
-    if (workload) sql += " AND w.program=?2 AND w.file=?3 AND w.ranks=?4 AND w.nodes=?5";
-    if (bytes) sql += " AND o.bytes_written + o.bytes_read BETWEEN ?6 * 0.9 AND ?6 * 1.1";
-    Statement rows(*connection_, sql);
     std::string file;
     if (workload) file = stored_name(*connection_, *workload).file;
-    if (pattern) rows.bind(1, *pattern);
-    if (bytes) rows.bind(6, *bytes);
-    if (workload) {
+    const auto select = [&](const char* columns, const char* from, const char* moved) {
+      std::string sql = std::string("SELECT f.id, ") + kPlatformColumns + columns + "FROM " + from +
+                        " o JOIN platforms f ON f.id = o.platform "
+                        "JOIN settings s ON s.id = o.settings "
+                        "JOIN workloads w ON w.id = o.workload "
+                        "LEFT JOIN patterns p ON p.id = o.pattern WHERE 1";
+      if (pattern) sql += " AND p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1)";
+      if (workload) sql += " AND w.program=?2 AND w.file=?3 AND w.ranks=?4 AND w.nodes=?5";
+      if (bytes) sql += std::string(" AND (") + moved + ") / o.files BETWEEN ?6 * 0.9 AND ?6 * 1.1";
+      return sql;
+    };
+    const auto bind = [&](Statement& rows) {
+      if (pattern) rows.bind(1, *pattern);
+      if (bytes) rows.bind(6, *bytes);
+      if (!workload) return;
       rows.bind(2, workload->program).bind(3, file);
       rows.bind(4, workload->ranks).bind(5, workload->nodes);
-    }
-    return dump({{"database", path()}, {"measured", measured(rows, left_out)}});
+    };
+    sqlite::Transaction one_state(*connection_, sqlite::Transaction::Kind::kRead);
+    Statement rows(*connection_,
+                   select(kObservedColumns, "observations", "o.bytes_written + o.bytes_read"));
+    Statement totals(*connection_, select(kTotalColumns, "totals", "o.bytes"));
+    bind(rows);
+    bind(totals);
+    return dump({{"database", path()}, {"measured", measured(rows, totals, left_out)}});
   });
 }
 

@@ -203,6 +203,13 @@ bool is_on_network(const std::string& path) {
   return true;
 }
 
+bool takes_transactions(const std::string& path) {
+  constexpr mode_t kOfOthers = 0077;
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && (status.st_mode & kOfOthers) == 0 &&
+         !is_on_network(path);
+}
+
 bool is_changed_in_place(const std::string& path) {
   // SQLite stores the number of its records before it touches the database.
   constexpr std::size_t kMagicBytes = 8, kHeadBytes = 12;

@@ -1,6 +1,7 @@
-// How a database is changed: never in place. It is copied, the copy is changed and renamed over it.
-// So readers need no lock and never wait for a writer, and on a file system of many hosts, where
-// neither locks nor the order of writes can be relied on, no database is torn.
+// How a database is changed. A private one on a local file system by transactions in the file,
+// which write what they change. Another one is copied, the copy is changed and renamed over it:
+// those who only read it need no lock, and on a file system of many hosts, where neither locks nor
+// the order of writes can be relied on, no database is torn.
 #pragma once
 
 #include <functional>
@@ -10,6 +11,10 @@ namespace iotune::patterndb {
 
 // By the file system of the file's folder; what is not known to be local is taken for shared.
 bool is_on_network(const std::string& path);
+
+// Whether it is changed in place: its owner alone may read it, so that whoever reads it may lock
+// it, and its file system is local. What others may read they may not lock.
+bool takes_transactions(const std::string& path);
 
 // Makes a private copy of `path` beside it, lets `change` work on the copy's path, and renames it
 // over `path` once its bytes are on the storage. Nothing is changed where `change` throws. Throws

@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "patterndb/exchange/record_json.h"
 #include "patterndb/matching/nearest_answers.h"
 #include "patterndb/store/network_file.h"
 #include "patterndb/store/places.h"
+#include "patterndb/store/retention.h"
 #include "patterndb/store/schema.h"
 #include "patterndb/store/sqlite.h"
 
@@ -17,6 +19,14 @@ namespace iotune::patterndb {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x696F746E;  // "iotn"
+
+// A run's end changes some twenty pages, and each is written twice, once into the journal. Pages of
+// 1 KiB make that 64 KiB at most.
+constexpr std::int64_t kPageBytes = 1024;
+constexpr const char* kWithSmallPages = "PRAGMA page_size=1024";
+// An older database of larger pages is rewritten when it is brought forward: an open waits for it.
+// One above that keeps them until `iotune db compact`.
+constexpr std::int64_t kMostRewritten = 8 << 20;
 
 std::string file_uri(const std::string& path) {
   static constexpr char kHex[] = "0123456789ABCDEF";
@@ -83,16 +93,33 @@ void migrate(sqlite::Connection& connection) {
   sqlite::Transaction transaction(connection, sqlite::Transaction::Kind::kWrite);
   std::int64_t version = pragma(connection, "PRAGMA user_version");  // now under the lock
   demand_version(connection, version);
-  const bool had_patterns = version > 0;
+  const bool had_patterns = version > 0, had_no_sizes = had_patterns && version < 6;
   for (; version < kSchemaVersion; ++version) connection.execute(kSchemaSteps[version]);
   if (had_patterns) fill_geometry(connection);
+  if (had_no_sizes) {
+    fill_sizes(connection);
+    keep_newest_of_all(connection);
+  }
   std::string marks = "PRAGMA application_id=" + std::to_string(kApplicationId) +
                       "; PRAGMA user_version=" + std::to_string(kSchemaVersion);
   connection.execute(marks.c_str());
   transaction.commit();
 }
 
-// The file system is not known to be local: a change makes a new file, so this one never changes.
+void rewrite(sqlite::Connection& connection) {
+  connection.execute(kWithSmallPages);
+  connection.execute("VACUUM");
+}
+
+void bring_forward(sqlite::Connection& connection) {
+  connection.execute(kWithSmallPages);  // of an empty file; one with pages keeps theirs
+  migrate(connection);
+  const std::int64_t page_bytes = pragma(connection, "PRAGMA page_size");
+  const std::int64_t bytes = page_bytes * pragma(connection, "PRAGMA page_count");
+  if (page_bytes != kPageBytes && bytes <= kMostRewritten) rewrite(connection);
+}
+
+// A change makes a new file, so this one never changes.
 std::unique_ptr<sqlite::Connection> open_unchanging(const std::string& path) {
   auto connection = std::make_unique<sqlite::Connection>(path, file_uri(path) + "?immutable=1",
                                                          SQLITE_OPEN_READONLY);
@@ -140,11 +167,31 @@ void change_copy(const std::string& path, int wait_milliseconds,
   }
 }
 
-// As it is at this moment, whoever changes it: a change makes another file. Only somebody else's
-// change in place is waited for, and a dead one's is taken back.
-std::unique_ptr<sqlite::Connection> open_as_it_is(const std::string& path, int busy_milliseconds) {
-  if (!is_on_network(path) && is_changed_in_place(path)) {
-    return open_changing(path, path, SQLITE_OPEN_READWRITE, busy_milliseconds);
+// The file's connection for transactions in it. NORMAL: the journal is on the storage before a
+// page of the file is written. Without spilling, readers are shut out during the commit alone.
+void prepare_in_place(sqlite::Connection& connection) {
+  connection.execute(
+      "PRAGMA journal_mode=DELETE; PRAGMA synchronous=NORMAL; PRAGMA cache_spill=OFF;"
+      "PRAGMA foreign_keys=ON;");
+}
+
+// Whether another file has taken the connection's name, or it has been removed.
+bool has_moved(sqlite::Connection& connection) {
+  int moved = 0;
+  return sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) ==
+             SQLITE_OK &&
+         moved != 0;
+}
+
+// Reads the file as it is at each statement, under SQLite's locks: a reader waits for a commit, and
+// takes back what a dead one left. Where changes make another file it is read as it is now, without
+// a lock, unless another program changes it in place just now or died while it did.
+std::unique_ptr<sqlite::Connection> open_as_it_is(const std::string& path, bool writable,
+                                                  int busy_milliseconds) {
+  const bool in_place = takes_transactions(path);
+  if (in_place || (writable && !is_on_network(path) && is_changed_in_place(path))) {
+    return open_changing(path, path, writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY,
+                         busy_milliseconds);
   }
   return open_unchanging(path);
 }
@@ -163,10 +210,9 @@ std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, Ope
   bool writable = can_be_changed(path);
   if (!writable) {
     if (!reading) throw Fault{path + ": " + error_text(errno)};
-    demand_no_journal(path);
+    if (!takes_transactions(path)) demand_no_journal(path);
   }
-  auto connection =
-      writable ? open_as_it_is(path, options.busy_milliseconds) : open_unchanging(path);
+  auto connection = open_as_it_is(path, writable, options.busy_milliseconds);
   std::int64_t version = pragma(*connection, "PRAGMA user_version");
   demand_version(*connection, version);
   if (reading && version < kSchemaVersion && !writable) {
@@ -175,9 +221,14 @@ std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, Ope
                 " by its owner (iotune db ingest)"};
   }
   if (version < kSchemaVersion) {
-    connection.reset();
-    change_copy(path, options.busy_milliseconds, migrate);
-    connection = open_as_it_is(path, options.busy_milliseconds);
+    if (takes_transactions(path)) {
+      prepare_in_place(*connection);
+      bring_forward(*connection);
+    } else {
+      connection.reset();
+      change_copy(path, options.busy_milliseconds, bring_forward);
+      connection = open_as_it_is(path, true, options.busy_milliseconds);
+    }
   }
   return connection;
 }
@@ -199,8 +250,48 @@ void PatternDb::change(const std::function<void(sqlite::Connection&)>& change) {
   };
   if (in_memory_) return in_transaction(*connection_);
   if (options_.access == Access::kReadOnly) throw Fault{path() + ": opened to be read only"};
-  change_copy(path(), options_.busy_milliseconds, in_transaction);
-  connection_ = open_as_it_is(path(), options_.busy_milliseconds);
+  const auto reopen = [&] {
+    connection_ = open_as_it_is(path(), true, options_.busy_milliseconds);
+  };
+  if (!takes_transactions(path())) {
+    change_copy(path(), options_.busy_milliseconds, in_transaction);
+    return reopen();
+  }
+  constexpr int kMostFiles = 3;
+  for (int i = 0; i < kMostFiles; ++i) {
+    prepare_in_place(*connection_);
+    {
+      sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
+      if (!has_moved(*connection_)) {
+        change(*connection_);
+        return transaction.commit();
+      }
+    }
+    reopen();
+  }
+  throw sqlite::Busy{{path() + ": the pattern database is in use by another process"}};
+}
+
+Result<std::string> PatternDb::compact() noexcept {
+  return guarded<std::string>([&] {
+    const auto file_bytes = [&] {
+      struct stat status;
+      return stat(path().c_str(), &status) == 0 ? std::int64_t{status.st_size} : 0;
+    };
+    const std::int64_t before = file_bytes();
+    std::size_t dropped = 0;
+    change([&](sqlite::Connection& connection) { dropped = keep_newest_of_all(connection); });
+    if (takes_transactions(path())) {
+      rewrite(*connection_);
+    } else {
+      change_copy(path(), options_.busy_milliseconds, rewrite);
+      connection_ = open_as_it_is(path(), true, options_.busy_milliseconds);
+    }
+    return dump({{"database", path()},
+                 {"observations_added_up", dropped},
+                 {"bytes_before", before},
+                 {"bytes_after", file_bytes()}});
+  });
 }
 
 const std::string& PatternDb::path() const {
@@ -213,8 +304,8 @@ Result<PatternDb> PatternDb::copy_in_memory(const std::string& path) noexcept {
     if (!refusal.empty()) throw Fault{refusal};
     if (!exists(path)) throw Fault{path + ": no pattern database there"};
     const bool writable = can_be_changed(path);
-    if (!writable || is_on_network(path)) demand_no_journal(path);
-    auto source = writable ? open_as_it_is(path, 5000) : open_unchanging(path);
+    if (!takes_transactions(path) && (!writable || is_on_network(path))) demand_no_journal(path);
+    auto source = open_as_it_is(path, writable, 5000);
     const std::int64_t version = pragma(*source, "PRAGMA user_version");
     demand_version(*source, version);
     if (version == 0) throw Fault{path + ": an empty file, no pattern database"};

@@ -1,9 +1,10 @@
 // The pattern database: patterns, the settings measured for them, and what runs observed.
 //
-// A PatternDb owns one SQLite connection; one thread at a time may use it. It reads the file as it
-// was at its open, without a lock; every change is a copy renamed over the file (network_file.h).
-// No function throws; a failed one leaves the database as
-// it was. Functions that return text return one JSON document.
+// A PatternDb owns one SQLite connection; one thread at a time may use it. A private file on a
+// local file system is read and changed in place; of others a change makes a copy that is renamed
+// over the file, and what is read is the file as it was at its open (network_file.h). No function
+// throws; a failed one leaves the database as it was. Functions that return text return one JSON
+// document.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@ namespace sqlite {
 class Connection;
 }
 
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 
 struct Neighbourhood;    // patterndb/matching/neighbours.h
 struct Proof;            // patterndb/settings/proofs.h
@@ -186,13 +187,16 @@ class PatternDb {
   // holds, but settings that this database has taken back stay so. The other is only read.
   Result<std::string> merge(const std::string& other, const PlatformFilter& filter) noexcept;
 
+  // Drops what new observations would drop one by one (retention.h), and gives the file's free
+  // space back. Counts of rows and bytes.
+  Result<std::string> compact() noexcept;
+
   // The database of another version as it is, brought to this one in memory.
   static Result<PatternDb> copy_in_memory(const std::string& path) noexcept;
 
  private:
   PatternDb(std::unique_ptr<sqlite::Connection> connection, OpenOptions options, bool in_memory);
-  // Runs `change` in one write transaction, which its exception rolls back, in a copy that takes
-  // the file's place.
+  // Runs `change` in one write transaction, which its exception rolls back.
   void change(const std::function<void(sqlite::Connection&)>& change);
   // Throws Fault naming `source`.
   std::string import_document(const nlohmann::ordered_json& document, const std::string& source);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "patterndb/store/records.h"
+#include "patterndb/store/retention.h"
 #include "patterndb/store/sqlite.h"
 
 namespace iotune::patterndb::rows {
@@ -29,7 +30,10 @@ struct StoredDrift {
   std::int64_t workload, before, after;
   std::string run;
   double observed_at;
+  std::uint64_t times = 1;
 };
+// Of a workload the newest are kept, and count for the others.
+inline constexpr std::size_t kKeptDrifts = 64;
 void drift(sqlite::Connection& connection, const StoredDrift& drift);
 
 // Returns the row and whether it is new.
@@ -44,7 +48,7 @@ std::optional<std::int64_t> find_tuning(sqlite::Connection& connection, const St
                                         const Tuning& evidence);
 Added tuning(sqlite::Connection& connection, const StoredTuning& keys, const Tuning& evidence);
 
-// False where (name, item) was counted before.
+// False where (name, item) was counted before, or rows as old as this one were dropped.
 struct StoredObservation {
   std::string spool_file;
   std::int64_t item;
@@ -56,8 +60,28 @@ struct StoredObservation {
   std::int64_t decision_row;
   std::uint64_t bytes_written, bytes_read;
   double seconds, elapsed_seconds, observed_at;
+  std::uint64_t files = 1;
 };
 bool observation(sqlite::Connection& connection, const StoredObservation& row);
+// Adds a further file of the same run to the row that was added last of its kind.
+void add_to_observation(sqlite::Connection& connection, const StoredObservation& row);
+Kind kind_of(const StoredObservation& row);
+
+// Runs of a workload that showed a pattern on a platform.
+struct StoredSighting {
+  std::int64_t workload, platform, pattern;
+  double first_at, last_at;
+  std::uint64_t runs;
+};
+// Of two accounts of the same runs the larger one holds.
+void sighting(sqlite::Connection& connection, const StoredSighting& row);
+
+struct StoredTotal {
+  std::int64_t pattern, platform, workload, settings, explored, size, rate, files, runs, bytes;
+  double seconds, last_at;
+};
+// Likewise.
+void total(sqlite::Connection& connection, const StoredTotal& row);
 
 // False where it is there already.
 struct StoredModel {

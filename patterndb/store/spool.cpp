@@ -91,9 +91,29 @@ std::size_t leading_use(const ObservedFile& file) {
   return file.uses.size();
 }
 
+// How many files of a run were of one kind so far.
+using KindCounts = std::vector<std::pair<Kind, std::size_t>>;
+
+// Each of the first files has a row of its own. Those behind are added to the last one of their
+// kind, which has their sums: a run may write many thousand.
+bool store_row(sqlite::Connection& connection, const rows::StoredObservation& row,
+               KindCounts& counts) {
+  const Kind kind = rows::kind_of(row);
+  auto count = std::find_if(counts.begin(), counts.end(),
+                            [&](const auto& one) { return one.first == kind; });
+  if (count == counts.end()) count = counts.insert(counts.end(), {kind, 0});
+  if (count->second == kRowsOfARun) {
+    rows::add_to_observation(connection, row);
+    return true;
+  }
+  const bool added = rows::observation(connection, row);
+  count->second += added ? 1 : 0;
+  return added;
+}
+
 bool store(sqlite::Connection& connection, const Observation& observation, const ObservedFile& file,
            const std::string& workload_file, const std::string& name, std::int64_t item,
-           LowerAnswers& lower, std::vector<std::string>& moves) {
+           LowerAnswers& lower, KindCounts& counts, std::vector<std::string>& moves) {
   Workload shown = file.workload;
   shown.file = workload_file;
   std::int64_t workload = rows::workload(connection, shown);
@@ -120,12 +140,13 @@ bool store(sqlite::Connection& connection, const Observation& observation, const
     source = "held";
     row = copy;
   }
-  return rows::observation(
+  return store_row(
       connection,
       {name, item, observation.run, observation.trace, observation.program, file.path, workload,
        rows::platform(connection, file.platform), has_pattern ? patterns[leading] : 0,
        rows::settings(connection, file.settings.text()), source, row, file.bytes_written,
-       file.bytes_read, file.seconds, file.elapsed_seconds, file.observed_at});
+       file.bytes_read, file.seconds, file.elapsed_seconds, file.observed_at},
+      counts);
 }
 
 // Returns the number of new rows. Inside the caller's transaction.
@@ -135,9 +156,10 @@ std::size_t store(sqlite::Connection& connection, const Observation& observation
   if (counted.bind(1, name).step()) return 0;
   const std::vector<std::string> workloads = workload_files(connection, observation);
   std::size_t added = 0;
+  KindCounts counts;
   for (std::size_t i = 0; i < observation.files.size(); ++i) {
     added += store(connection, observation, observation.files[i], workloads[i], name,
-                   static_cast<std::int64_t>(i), lower, moves);
+                   static_cast<std::int64_t>(i), lower, counts, moves);
   }
   learn_from_run(connection, name, moves);
   return added;

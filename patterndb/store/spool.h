@@ -1,6 +1,7 @@
 // The spool: a folder of observations, one file a run, until someone folds them into a database.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "patterndb/store/records.h"
@@ -8,6 +9,11 @@
 namespace iotune::patterndb {
 
 inline constexpr char kSpoolSuffix[] = ".observation.json";
+
+// What nobody folds in does not fill a home: beyond this the oldest files go, also those that were
+// set aside.
+inline constexpr std::size_t kMostSpoolFiles = 1024;
+inline constexpr std::uint64_t kMostSpoolBytes = 64 << 20;
 
 // A name that no other process draws, for an observation of this run.
 std::string spool_name(const std::string& run);

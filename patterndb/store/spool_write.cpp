@@ -1,9 +1,16 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/store/places.h"
@@ -30,6 +37,52 @@ void write_all(int descriptor, const std::string& text) {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) throw Fault{error_text(n < 0 ? errno : ENOSPC)};
     done += static_cast<std::size_t>(n);
+  }
+}
+
+struct SpoolFile {
+  std::string name;
+  std::uint64_t bytes;
+};
+
+// The oldest first: names begin with the time. Not those that are still being written.
+std::vector<SpoolFile> files_in(const std::string& folder) {
+  constexpr time_t kDeadSeconds = 3600;
+  std::vector<SpoolFile> files;
+  const std::unique_ptr<DIR, int (*)(DIR*)> listed(opendir(folder.c_str()), closedir);
+  if (!listed) return files;
+  const time_t now = time(nullptr);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
+  while (const dirent* entry = readdir(listed.get())) {
+    struct stat status;
+    const std::string name = entry->d_name;
+    if (name.find(kSpoolSuffix) == name.npos ||
+        fstatat(dirfd(listed.get()), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      continue;
+    }
+    if (name[0] == '.' && status.st_mtime + kDeadSeconds > now) continue;
+    files.push_back({name, static_cast<std::uint64_t>(status.st_size)});
+  }
+  const auto time_of = [](const std::string& name) {
+    return std::string_view(name).substr(name[0] == '.' ? 1 : 0);
+  };
+  std::sort(files.begin(), files.end(), [&](const SpoolFile& a, const SpoolFile& b) {
+    return time_of(a.name) < time_of(b.name);
+  });
+  return files;
+}
+
+// The newest file stays, however large.
+void drop_oldest(const std::string& folder) {
+  const std::vector<SpoolFile> files = files_in(folder);
+  std::uint64_t bytes = 0;
+  for (const SpoolFile& file : files) bytes += file.bytes;
+  std::size_t left = files.size();
+  for (const SpoolFile& file : files) {
+    if (left <= 1 || (left <= kMostSpoolFiles && bytes <= kMostSpoolBytes)) return;
+    unlink((folder + "/" + file.name).c_str());
+    bytes -= file.bytes;
+    --left;
   }
 }
 
@@ -74,6 +127,7 @@ Result<std::string> leave_in_spool(const Observation& observation, const std::st
       unlink(hidden.c_str());
       throw Fault{folder + ": " + error_text(code)};
     }
+    drop_oldest(folder);
     return path;
   });
 }

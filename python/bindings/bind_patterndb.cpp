@@ -396,6 +396,9 @@ void bind_class(py::module_& module) {
           "Another database's rows of the platforms that fit; returns what was new.")
       .def("export_json", [](PythonDb& db) { return taken((*db).export_json()); })
       .def("ingest", &ingest, "spool_dir"_a = py::none(), "Folds the spool in.")
+      .def(
+          "compact", [](PythonDb& db) { return taken((*db).compact()); },
+          "Adds up observations beyond the newest, and gives free space back.")
       .def("untrained", &untrained, "platform"_a = py::none(),
            "Patterns that lack an answer, with the run to train from.")
       .def("observations", &observations, "pattern"_a = py::none(), "workload"_a = py::none(),

@@ -426,6 +426,10 @@ class Database:
         """Fold a spool directory's observations in; counts, and `faults` in words."""
         return cast("dict[str, Any]", self._ask("ingest", _in_utf8(spool)))
 
+    def compact(self) -> dict[str, Any]:
+        """Add up observations beyond the newest, and give free space back; counts."""
+        return cast("dict[str, Any]", self._ask("compact"))
+
     def untrained(self) -> list[dict[str, Any]]:
         """Patterns that lack an answer, with the run to train from."""
         return cast("list[dict[str, Any]]", self._ask("untrained")["untrained"])

@@ -1,6 +1,7 @@
 #include "tuner/decision/agreement.h"
 
 #include <climits>
+#include <cstddef>
 #include <cstring>
 
 #include "core/run/presence.h"
@@ -165,23 +166,46 @@ bool is_of_world(const MpiApi& mpi, Word comm) noexcept {
 // decisions are short, so that one message is enough.
 constexpr std::size_t kFirstBytes = 512;
 
-// Gives every rank the packed decision of rank 0, also where it is none. False: MPI has failed.
+// What follows is sent in pieces of so many bytes.
+constexpr std::size_t kPieceBytes = 4096;
+
+// By these a rank knows which messages and votes follow, also of a decision that it cannot read:
+// they lie there in every version.
+static_assert(offsetof(Decision, bytes) == 4 && offsetof(Decision, unasked_opens) == 28 &&
+              offsetof(Decision, setting_count) == 32 && sizeof(Decision::bytes) == 4 &&
+              sizeof(Decision::unasked_opens) == 4 && sizeof(Decision::setting_count) == 2);
+
+// Whether all ranks vote on it.
+bool is_voted_on(const Decision& decision) noexcept {
+  return decision.bytes != 0 && decision.setting_count > 0;
+}
+
+// Gives every rank the packed decision of rank 0, also where it is none. Every rank takes part in
+// all messages, whatever it makes of them. False: MPI has failed.
 bool share(const MpiApi& mpi, Word comm, bool sends, iotune_answer& answer) noexcept {
   Decision& decision = answer.decision;
   char* const packed = answer.message;
   const std::size_t used = decision.bytes == 0 ? sizeof decision : decision.bytes;
   if (sends && used < kFirstBytes) std::memset(packed + used, 0, kFirstBytes - used);
-  if (mpi.MPI_Bcast(packed, kFirstBytes, mpi.constants.byte, 0, comm) != 0 ||
-      decision.version != IOTUNE_DECISION_VERSION || decision.bytes > sizeof answer) {
-    return false;
-  }
+  if (mpi.MPI_Bcast(packed, kFirstBytes, mpi.constants.byte, 0, comm) != 0) return false;
   if (decision.unasked_opens > 0 && is_of_world(mpi, comm)) {
     __atomic_store_n(&g_unasked_comm, comm, __ATOMIC_RELAXED);
     __atomic_store_n(&g_unasked, static_cast<int>(decision.unasked_opens), __ATOMIC_RELAXED);
   }
-  if (decision.bytes <= kFirstBytes) return true;
-  const auto rest = static_cast<int>(decision.bytes - kFirstBytes);
-  return mpi.MPI_Bcast(packed + kFirstBytes, rest, mpi.constants.byte, 0, comm) == 0;
+  for (std::size_t at = kFirstBytes; at < decision.bytes; at += kPieceBytes) {
+    char elsewhere[kPieceBytes];
+    const std::size_t left = decision.bytes - at;
+    const std::size_t length = left < kPieceBytes ? left : kPieceBytes;
+    char* const piece = at + length <= sizeof answer ? packed + at : elsewhere;
+    const int sent = static_cast<int>(length);
+    if (mpi.MPI_Bcast(piece, sent, mpi.constants.byte, 0, comm) != 0) return false;
+  }
+  return true;
+}
+
+// A rank that has no part in a decision votes for changing nothing.
+void vote_no(const MpiApi& mpi, Word comm, const Decision& decision) noexcept {
+  if (is_voted_on(decision)) all_agree(mpi, comm, false, 0);
 }
 
 }  // namespace
@@ -191,10 +215,7 @@ void decline(const MpiApi& mpi, Word comm) noexcept {
   iotune_answer answer;
   clear(answer.decision);
   const bool sends = rank_in(mpi, comm) == 0;
-  if (share(mpi, comm, sends, answer) && is_whole(answer.decision, sizeof answer) &&
-      answer.decision.setting_count > 0) {
-    all_agree(mpi, comm, false, 0);
-  }
+  if (share(mpi, comm, sends, answer)) vote_no(mpi, comm, answer.decision);
 }
 
 bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
@@ -227,7 +248,10 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
     if (decision.unasked_opens > 0 && threads_may_open_at_once(mpi)) decision.unasked_opens = 0;
   }
   if (!share(mpi, comm, asks, answer)) return false;
-  return asks ? decision.bytes != 0 : is_whole(decision, sizeof answer);
+  if (decision.bytes == 0) return false;
+  if (asks || is_whole(decision, sizeof answer)) return true;
+  vote_no(mpi, comm, decision);
+  return false;
 }
 
 bool all_agree(const MpiApi& mpi, Word comm, bool willing, std::uint64_t hash) noexcept {

@@ -99,17 +99,17 @@ void learn_program_answers(const MpiApi& mpi) noexcept {
   if (rank_in(mpi, world) == 0 && text != nullptr) {
     bytes = ask_for_program(world_ranks(), run_nodes(), text, IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
   }
-  bool whole = mpi.MPI_Bcast(&bytes, sizeof bytes, mpi.constants.byte, 0, world) == 0 &&
-               bytes <= IOTUNE_PROGRAM_ANSWERS_MAX_BYTES;
+  bool whole = mpi.MPI_Bcast(&bytes, sizeof bytes, mpi.constants.byte, 0, world) == 0;
+  const bool fits = text != nullptr && bytes <= IOTUNE_PROGRAM_ANSWERS_MAX_BYTES;
   // A rank without the memory takes part all the same.
   char piece[4096];
   for (std::uint64_t at = 0; whole && at < bytes; at += sizeof piece) {
     const std::uint64_t length = bytes - at < sizeof piece ? bytes - at : sizeof piece;
-    if (text != nullptr) std::memcpy(piece, text + at, length);
+    if (fits) std::memcpy(piece, text + at, length);
     whole = mpi.MPI_Bcast(piece, static_cast<int>(length), mpi.constants.byte, 0, world) == 0;
-    if (text != nullptr) std::memcpy(text + at, piece, length);
+    if (fits) std::memcpy(text + at, piece, length);
   }
-  if (whole && bytes != 0 && text != nullptr && are_whole(text, bytes)) {
+  if (whole && bytes != 0 && fits && are_whole(text, bytes)) {
     g_answers_bytes = bytes;
     __atomic_store_n(&g_answers, text, __ATOMIC_RELEASE);
   } else if (text != nullptr) {

@@ -19,7 +19,14 @@ from iotune.cli.db import (
     platforms_of,
     settings_text,
 )
-from iotune.cli.output import document, errors_in_one_line, next_command, print_json, say
+from iotune.cli.output import (
+    count_text,
+    document,
+    errors_in_one_line,
+    next_command,
+    print_json,
+    say,
+)
 from iotune.cli.pattern_argument import LARGEST
 from iotune.database.anonymise import anonymised
 from iotune.database.hint_file import hint_text, read_hints
@@ -250,6 +257,23 @@ def ingest(
         for line in [*answer["moves"], *answer["faults"]]:
             say(line)
     next_command("iotune", "db", "list")
+
+
+@app.command()
+@errors_in_one_line
+def compact(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
+    """Keep the newest observations of each kind as rows, add up the others, shrink the file."""
+    if db is not None and not db.exists():
+        raise Error(f"{db}: no pattern database there")
+    answer = opened(db).compact()
+    if as_json:
+        print_json("db-compact", answer)
+    else:
+        say(
+            f"{answer['database']}: {answer['bytes_before']} bytes are {answer['bytes_after']}; "
+            f"{count_text(answer['observations_added_up'], 'observation')} became sums"
+        )
+    next_command("iotune", "db", "ledger")
 
 
 def counts_text(answer: Any) -> str:

@@ -105,7 +105,7 @@ def anonymised(document: str, salt: bytes) -> str:
         "observations": [
             {
                 **kept(row, "item", "workload", "platform", "pattern", "decision_row",
-                       "bytes_written", "bytes_read", "seconds", "elapsed_seconds"),
+                       "bytes_written", "bytes_read", "seconds", "elapsed_seconds", "files"),
                 "settings": settings(row["settings"]),
                 "spool_file": observed(row["spool_file"]),
                 "run": run(row["run"]),
@@ -121,9 +121,26 @@ def anonymised(document: str, salt: bytes) -> str:
             }
             for row in rows["observations"]
         ],
+        "sightings": [
+            {
+                **kept(row, "workload", "platform", "pattern", "runs"),
+                "first_at": _day(row["first_at"]),
+                "last_at": _day(row["last_at"]),
+            }
+            for row in rows["sightings"]
+        ],
+        "totals": [
+            {
+                **kept(row, "workload", "platform", "pattern", "explored", "size", "rate", "files",
+                       "runs", "bytes", "seconds"),
+                "settings": settings(row["settings"]),
+                "last_at": _day(row["last_at"]),
+            }
+            for row in rows["totals"]
+        ],
         "drifts": [
             {
-                **kept(row, "workload", "before", "after"),
+                **kept(row, "workload", "before", "after", "times"),
                 "run": run(row["run"]),
                 "observed_at": _day(row["observed_at"]),
             }

@@ -13,7 +13,8 @@ import resource
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -242,8 +243,11 @@ def no_mpi(place: Place) -> None:
     assert place.ours() == [], place.ours()
 
 
-def mixed(place: Place, first: list[object], second: list[object], *words: str, **env: Any) -> None:
-    """Two ranks, each behind an `env` of its own."""
+def mixed(
+    place: Place, first: list[object], second: list[object], *said: str, words: Sequence[str] = (),
+    **env: Any,
+) -> None:  # fmt: skip
+    """Two ranks, each behind an `env` of its own. `words`: for the program."""
     program = place.bin / "ask_settings"
 
     def launch(preload: bool, folder: Path) -> Done:
@@ -252,13 +256,13 @@ def mixed(place: Place, first: list[object], second: list[object], *words: str, 
             for part in (first, second)
         ]
         return place.run(
-            place.mpirun, "-n", 1, "env", *own[0], program, "a.h5",
-            ":", "-n", 1, "env", *own[1], program, "a.h5",
+            place.mpirun, "-n", 1, "env", *own[0], program, "a.h5", *words,
+            ":", "-n", 1, "env", *own[1], program, "a.h5", *words,
             cwd=folder, preload=frozen(place, preload),
             **{"IOTUNE_TRACE": place.trace, "IOTUNE_DB": "none", **env},
         )  # fmt: skip
 
-    compare(place, launch, *words)
+    compare(place, launch, *said)
 
 
 def environments(place: Place) -> None:
@@ -286,25 +290,38 @@ def other_mode(place: Place) -> None:
                 place.trace.unlink()
 
 
-def other_version(place: Place) -> None:
+def built_otherwise(place: Place, name: str) -> Path:
+    """A libiotune.so of another build (tests/mpi/CMakeLists.txt), with a database library."""
+    folder = place.buffers / name
+    folder.mkdir()
+    shutil.copy(place.library.parent / "libiotune-db.so", folder)
+    return shutil.copy(place.library.parent / f"lib{name}.so", folder / "libiotune.so")
+
+
+def other_protocol(place: Place, words: Sequence[str] = ()) -> None:
     """An executable of the job came with another iotune, whose ranks would talk differently."""
     config = place.scratch / "config.xml"
     config.write_text(CONFIG)
-    folder = place.buffers / "lib"
-    folder.mkdir()
-    shutil.copy(place.library.parent / "libiotune-db.so", folder)
-    code = place.library.read_bytes()
-    [version] = set(re.findall(rb"presence-([0-9])", code))
-    for name in (b"presence-", b"node-", b"open-", b"yes-"):
-        assert name + version in code, name
-        code = code.replace(name + version, name + b"%d" % (int(version) - 1))
-    other = folder / "libiotune.so"
-    other.write_bytes(code)
-    loaded = preloaded.setting(other, *frozen(place, False))
-    mixed(place, [], [loaded], "1 of 2 ranks", IOTUNE_CONFIG=config)
-    assert not place.trace.exists() and len(place.leftovers()) == 2, place.leftovers()
-    made = [call["name"] for path in place.leftovers() for call in place.calls(path)]
-    assert "H5Dwrite" in made and "iotune_setting" not in made, made
+    other = built_otherwise(place, "other_protocol")
+    loaded = [preloaded.setting(other, *frozen(place, False))]
+    for first, second in (([], loaded), (loaded, [])):
+        mixed(place, first, second, "1 of 2 ranks", IOTUNE_CONFIG=config, words=words)
+        assert not place.trace.exists() and len(place.leftovers()) == 2, place.leftovers()
+        made = [call["name"] for path in place.leftovers() for call in place.calls(path)]
+        assert "MPI_File_write_at_all" in made or "H5Dwrite" in made, made
+        assert "iotune_setting" not in made, made
+        place.clear()
+
+
+def unread_decision(place: Place, words: Sequence[str] = ()) -> None:
+    """Rank 1 cannot read what rank 0 has decided: it votes all the same, for nothing."""
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    other = built_otherwise(place, "other_decision")
+    loaded = [preloaded.setting(other, *frozen(place, False))]
+    mixed(place, [], loaded, IOTUNE_CONFIG=config, words=words)
+    refused = [c for c in place.calls() if c["name"] == "iotune_setting"]
+    assert refused and {c["numbers"][0] for c in refused} == {2}, refused
 
 
 def disagreement(place: Place) -> None:
@@ -412,7 +429,11 @@ if __name__ == "__main__":
         "newer-database": newer_database, "foreign-library": foreign_library,
         "read-only-home": read_only_home, "full-buffers": full_buffers, "full-trace": full_trace,
         "file-size-limit": file_size_limit, "broken-xml": broken_xml, "no-mpi": no_mpi,
-        "environments": environments, "other-mode": other_mode, "other-version": other_version,
+        "environments": environments, "other-mode": other_mode,
+        "other-protocol-hdf5": other_protocol,
+        "other-protocol-mpiio": partial(other_protocol, words=("--mpiio",)),
+        "unread-decision-hdf5": unread_decision,
+        "unread-decision-mpiio": partial(unread_decision, words=("--mpiio",)),
         "disagreement": disagreement, "missing-rank": missing_rank,
         "missing-node": missing_node, "static-hdf5": static_hdf5,
     })  # fmt: skip

@@ -77,10 +77,10 @@ TEST_F(Exchange, FaultsNameThePlace) {
   EXPECT_EQ(fault("[1,2"), "site.json:1: not JSON (byte 5)");
   EXPECT_EQ(fault("\n\n{]"), "site.json:3: not JSON (byte 4)");
   EXPECT_EQ(fault("{}"), "site.json: /: 'format' is missing");
-  EXPECT_EQ(fault(changed(kByHand, "\"version\": 1", "\"version\": 5")),
-            "site.json: /version: version 5; this iotune reads 1 to 4");
-  EXPECT_EQ(fault(changed(kByHand, "\"version\": 1", "\"version\": 5, \"clusters\": []")),
-            "site.json: /version: version 5; this iotune reads 1 to 4");
+  EXPECT_EQ(fault(changed(kByHand, "\"version\": 1", "\"version\": 6")),
+            "site.json: /version: version 6; this iotune reads 1 to 5");
+  EXPECT_EQ(fault(changed(kByHand, "\"version\": 1", "\"version\": 6, \"clusters\": []")),
+            "site.json: /version: version 6; this iotune reads 1 to 5");
   EXPECT_EQ(fault(changed(kByHand, "\"tunings\"", "\"tuning\"")),
             "site.json: /tuning: unknown name");
   EXPECT_EQ(fault(changed(kByHand, "\"cb_nodes\": 2", "\"cb_nodes\": 0")),

@@ -1,0 +1,11 @@
+# cmake -DOUTPUT=… -DSOURCES="a.cpp,b.h" -P protocol_number.cmake: a decimal number out of what the
+# sources hold, as a macro that a test's library may set to another one.
+string(REPLACE "," ";" sources "${SOURCES}")
+foreach(source IN LISTS sources)
+  file(SHA256 "${source}" hash)
+  string(APPEND hashes ${hash})
+endforeach()
+string(SHA256 hash "${hashes}")
+string(SUBSTRING ${hash} 0 12 digits)
+math(EXPR number "0x${digits}")
+file(WRITE "${OUTPUT}" "#pragma once\n\n#ifndef IOTUNE_PROTOCOL\n#define IOTUNE_PROTOCOL \"${number}\"\n#endif\n")
