@@ -1,6 +1,5 @@
 // Calls by which libc itself makes a child, where no wrapper of fork or vfork sees it. What is open
 // may stand in the child, too, which can move its position and set its flags (descriptor_place.h).
-#include "recorder/hooks/life_hooks.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -14,8 +13,6 @@ namespace {
 // Before the call, and after it for what another thread has opened meanwhile.
 template <typename Call>
 auto with_child(Call call) noexcept {
-  // What this process wrote the child may read, as after a fork.
-  g_life_hooks.before_leaving();
   g_copies.fetch_add(1, std::memory_order_relaxed);
   const auto result = call();
   g_copies.fetch_add(1, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 // the program's. glibc jumps in none of the calls that are wrapped.
 #include "core/process/fork_marker.h"
 #include "core/process/jump_safe_guard.h"
+#include "core/process/mpi_file_mark.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/reported_transfer.h"
@@ -32,8 +33,10 @@ std::uintptr_t stack_after(const void* environment) noexcept {
 // The frames between here and the jump's target will be gone, without their destructors.
 void leave_calls(const void* environment) noexcept {
   const bool in_call = (t_thread.layers | t_thread.ours | t_thread.callback_depth) != 0;
-  if ((!in_call && t_thread.reported_count == 0) || in_vfork_child()) return;
+  const bool is_marked = t_mpi_file_mark != nullptr;
+  if ((!in_call && !is_marked && t_thread.reported_count == 0) || in_vfork_child()) return;
   const std::uintptr_t stack = stack_after(environment);
+  MpiFileMark::leave_by_jump(stack);
   while (t_thread.guard_count > 0) {
     if (t_thread.guard_count <= kMaxGuards) {
       JumpSafeGuard* const guard = t_thread.guards[t_thread.guard_count - 1];
