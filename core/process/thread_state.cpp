@@ -1,7 +1,7 @@
 #include "core/process/thread_state.h"
 
+#include "core/abi/mpi_file_mark.h"
 #include "core/link/at_start.h"
-#include "core/process/mpi_file_mark.h"
 
 namespace iotune {
 

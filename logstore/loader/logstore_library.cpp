@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/abi/mpi_file_mark.h"
 #include "core/link/loader_calls.h"
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
-#include "core/process/mpi_file_mark.h"
 #include "core/process/narrowing.h"
 #include "core/process/process_facts.h"
 #include "core/process/thread_state.h"

@@ -9,7 +9,7 @@ namespace iotune::logstore {
 
 inline constexpr std::uint32_t kLogStoreInterfaceVersion = 3;
 
-// The call on an MPI file that a thread is in (core/process/mpi_file_mark.h).
+// The call on an MPI file that a thread is in (core/abi/mpi_file_mark.h).
 struct MpiCall {
   bool is_running;
   const char* name;  // nullptr: of a file that is open

@@ -172,7 +172,7 @@ const auto real = [&]($typed_words) {
 };
 """
 
-# Of a call on an MPI file, in every mode (core/process/mpi_file_mark.h).
+# Of a call on an MPI file, in every mode (core/abi/mpi_file_mark.h).
 MARK = "const MpiFileMark mark;"
 MARK_OF_NAME = "const MpiFileMark mark(arg_name, 0);"
 MARK_OF_OPEN = "const MpiFileMark mark(arg_name, ranks_of_open(found.provider, arg_comm));"

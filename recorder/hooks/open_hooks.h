@@ -98,7 +98,7 @@ extern FileOpenHooks g_file_open_hooks;
 extern Hdf5Hooks g_hdf5_hooks;
 extern MpiioHooks g_mpiio_hooks;
 
-// Whether the mark of an MPI_File_open says how many ranks make it (core/process/mpi_file_mark.h).
+// Whether the mark of an MPI_File_open says how many ranks make it (core/abi/mpi_file_mark.h).
 extern bool g_counts_ranks_of_opens;
 
 // From now on nothing is done about opens by POSIX, nor when the run ends. The tables of MPI and

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/abi/mpi_api.h"
-#include "core/process/mpi_file_mark.h"
+#include "core/abi/mpi_file_mark.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 

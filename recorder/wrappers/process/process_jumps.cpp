@@ -4,9 +4,9 @@
 // A library may also jump within its own call. Then the thread counts as outside until that call's
 // wrapper ends and sets the layers anew, and calls that the library makes meanwhile are taken for
 // the program's. glibc jumps in none of the calls that are wrapped.
+#include "core/abi/mpi_file_mark.h"
 #include "core/process/fork_marker.h"
 #include "core/process/jump_safe_guard.h"
-#include "core/process/mpi_file_mark.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/reported_transfer.h"

@@ -8,7 +8,7 @@ import hashlib
 import re
 import shutil
 
-from support.logged_mount import copy_of_logs
+from support.log_containers import copy_of_logs
 from support.place import Place, main, not_verified
 from support.preloaded import Done
 

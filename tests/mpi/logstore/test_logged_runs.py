@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from support.logged_mount import copy_of_logs
+from support.log_containers import copy_of_logs
 from support.place import Place, main, not_verified
 
 KEEP = {"IOTUNE_LOGSTORE_CLOSE": "keep"}

@@ -19,9 +19,8 @@ import pytest
 
 from iotune.cli.fuse import _program
 from iotune.logstore import LogContainer, is_container
-from support.log_containers import add_writer, make_container
-from support.logged_mount import Mount as LoggedMount
-from support.logged_mount import why_not
+from support.log_containers import Mount as LoggedMount
+from support.log_containers import add_writer, make_container, why_not
 from support.repository import program_source
 
 

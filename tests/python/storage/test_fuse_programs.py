@@ -15,7 +15,7 @@ import pytest
 
 from iotune.cli.fuse import _program
 from iotune.logstore import is_container
-from support.logged_mount import Mount, why_not
+from support.log_containers import Mount, why_not
 from support.repository import program_source
 
 
