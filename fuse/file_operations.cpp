@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -219,10 +220,23 @@ off_t do_lseek(const char* /*path*/, off_t offset, int whence, fuse_file_info* i
   return error != 0 ? error : at;
 }
 
+// A program that is interrupted, or ends, waits for this answer: nothing here may wait for a lock
+// that this very program has.
+int take_lock(int fd, int operation) {
+  useconds_t pause = 100;
+  while (::flock(fd, operation | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || (operation & LOCK_NB) != 0) return -errno;
+    if (fuse_interrupted() != 0) return -EINTR;
+    usleep(pause);
+    pause = std::min<useconds_t>(pause * 2, 20'000);
+  }
+  return 0;
+}
+
 int do_flock(const char* /*path*/, fuse_file_info* info, int operation) {
   const Request request;
   const OpenFile& file = file_of(info);
-  const int result = answer(request, ::flock(file.fd, operation));
+  const int result = answered(request, take_lock(file.fd, operation));
   // Who has got a lock sees what was written under it.
   if (result == 0 && file.logged != nullptr) {
     return operation == LOCK_UN ? file.logged->flush() : file.logged->refresh();

@@ -8,17 +8,12 @@
 #include <cstdio>
 
 #include "fuse/mounted_root.h"
-#include "logstore/store/past_writes.h"
 
 namespace iotune::fuse {
 namespace {
 
 void say(const char* text) {
   std::fprintf(stderr, "iotune: %s\n", text);
-}
-
-void say_left_out(const std::string& real) {
-  say((real + ": what a program wrote past the log store cannot be taken in").c_str());
 }
 
 logstore::StoreOptions options() {
@@ -34,9 +29,7 @@ bool is_logged(const std::string& real) {
 }
 
 int open_logged(const std::string& real, std::shared_ptr<LoggedFile>& file) {
-  if (const int wrong = LoggedFile::open(real, options(), file); wrong != 0) return wrong;
-  if (logstore::take_in_past_writes(*file) != 0) say_left_out(real);
-  return 0;
+  return LoggedFile::open(real, options(), file);
 }
 
 int make_logged(const std::string& real, mode_t mode) {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "fuse/logged_root.h"
 #include "fuse/mounted_root.h"
@@ -176,6 +177,8 @@ int do_readdir(const char* /*path*/, void* buffer, fuse_fill_dir_t fill, off_t /
   errno = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the kernel lets one thread at a time read of a handle
   while (const dirent* const entry = ::readdir(directory)) {
+    // Where libfuse keeps what was removed while somebody had it open.
+    if (std::string_view(entry->d_name).starts_with(".fuse_hidden")) continue;
     struct stat known {};
     known.st_ino = entry->d_ino;
     known.st_mode = static_cast<mode_t>(entry->d_type) << 12U;

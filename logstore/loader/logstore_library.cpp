@@ -3,15 +3,17 @@
 #include <dlfcn.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
+#include "core/abi/mpi_file_mark.h"
 #include "core/link/loader_calls.h"
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
 #include "core/process/narrowing.h"
+#include "core/process/process_facts.h"
 #include "core/process/thread_state.h"
-#include "core/process/working_directory.h"
 #include "logstore/preload/library_interface.h"
 #include "recorder/hooks/life_hooks.h"
 #include "recorder/hooks/open_hooks.h"
@@ -44,33 +46,17 @@ decltype(&iotune_logstore_install) load() noexcept {
   return reinterpret_cast<decltype(&iotune_logstore_install)>(found);
 }
 
-bool is_ours(const char* path) noexcept {
-  return g_hooks.is_below_prefix(path);
-}
-
+// What the program itself opens is never logged: those two hooks stay as they are.
 void guard_opens() noexcept {
   g_opens = recorder::g_file_open_hooks;
-  recorder::g_file_open_hooks = {
-      .before_create =
-          [](const char* path, int flags) {
-            return is_ours(path) ? flags : g_opens.before_create(path, flags);
-          },
-      .after_create =
-          [](int fd) {
-            if (!g_hooks.is_logged(fd)) g_opens.after_create(fd);
-          },
-      .after_open =
-          [](const char* path, int fd) {
-            if (!is_ours(path)) g_opens.after_open(path, fd);
-          },
-      .before_program_open =
-          [](const char* path, int flags, recorder::OpenState& state) {
-            if (!is_ours(path)) g_opens.before_program_open(path, flags, state);
-          },
-      .after_program_open =
-          [](const char* path, recorder::OpenState& state) {
-            if (!is_ours(path)) g_opens.after_program_open(path, state);
-          },
+  recorder::g_file_open_hooks.before_create = [](const char* path, int flags) {
+    return g_hooks.takes(path) ? flags : g_opens.before_create(path, flags);
+  };
+  recorder::g_file_open_hooks.after_create = [](int fd) {
+    if (!g_hooks.is_logged(fd)) g_opens.after_create(fd);
+  };
+  recorder::g_file_open_hooks.after_open = [](const char* path, int fd) {
+    if (!g_hooks.is_logged(fd)) g_opens.after_open(path, fd);
   };
 }
 
@@ -111,11 +97,22 @@ void put_together(decltype(&iotune_logstore_install) install) noexcept {
           },
       .in_vfork_child = in_vfork_child,
       .is_narrowed = [] { return is_narrowed(); },
-      .working_directory = working_directory,
+      .mpi_call = []() -> MpiCall {
+        const MpiFileMark* const mark = t_mpi_file_mark;
+        if (mark == nullptr) return {};
+        return {true, mark->name(), mark->ranks()};
+      },
+      .path_of_mpi =
+          [](const char* name, char* to, std::size_t bytes) {
+            ShortText<4096> path;
+            absolute_path_of_mpi(name, path);
+            std::snprintf(to, bytes, "%s", path.c_str());
+          },
       .put_in_between = put_in_between,
       .behind = next_definition,
   };
   if (!install(&g_host, &g_hooks)) return;
+  recorder::g_counts_ranks_of_opens = true;
   guard_opens();
   guard_transfers();
   recorder::LifeHooks& life = recorder::g_life_hooks;

@@ -7,7 +7,14 @@
 
 namespace iotune::logstore {
 
-inline constexpr std::uint32_t kLogStoreInterfaceVersion = 2;
+inline constexpr std::uint32_t kLogStoreInterfaceVersion = 3;
+
+// The call on an MPI file that a thread is in (core/abi/mpi_file_mark.h).
+struct MpiCall {
+  bool is_running;
+  const char* name;  // nullptr: of a file that is open
+  int ranks;         // that open the file; 0: it is no open
+};
 
 // What the library has of the preload. Texts live as long as the process.
 struct LogStoreHost {
@@ -18,11 +25,13 @@ struct LogStoreHost {
   void (*say_on_any_rank)(const char* text);
   // From `enters` to the next call without, this thread's calls are not recorded. May be nested.
   void (*own_code)(bool enters);
-  // As in core/process/thread_state.h.
+  // As in core/process/thread_state.h and narrowing.h.
   bool (*in_vfork_child)();
-  // As in core/process/narrowing.h and working_directory.h.
   bool (*is_narrowed)();
-  long (*working_directory)(char* to, std::size_t bytes);
+  // Of this thread.
+  MpiCall (*mpi_call)();
+  // The absolute path of what MPI calls `name`; cut where it does not fit.
+  void (*path_of_mpi)(const char* name, char* to, std::size_t bytes);
   // As in core/link/real_function.h.
   void (*put_in_between)(void* (*replacement)(const char* name, void* real));
   // The definition behind libiotune.so; nullptr: there is none.
@@ -30,8 +39,8 @@ struct LogStoreHost {
 };
 
 struct LogStoreHooks {
-  // Is the absolute path one of the log store's?
-  bool (*is_below_prefix)(const char* path);
+  // Is an open of `path` that may make it, by this thread and now, one of the log store's?
+  bool (*takes)(const char* path);
   bool (*is_logged)(int fd);
   // Around a call in which ranks meet: what one wrote before the others see afterwards.
   void (*before_meeting)();

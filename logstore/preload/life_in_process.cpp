@@ -13,9 +13,9 @@
 #include "logstore/preload/host.h"
 #include "logstore/preload/library_interface.h"
 #include "logstore/preload/logged_descriptors.h"
+#include "logstore/preload/named_calls.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
-#include "logstore/preload/store_options.h"
 #include "logstore/store/logged_file.h"
 
 namespace iotune::logstore {
@@ -32,8 +32,7 @@ constinit std::atomic<bool> g_watches_descriptors{false};
 template <typename Use>
 void for_each_replacement(Use use) noexcept {
   for (const Replacements& some :
-       {replaced_opens(), replaced_names(), replaced_questions(), replaced_transfers(),
-        replaced_descriptors(), replaced_kernel_calls(), replaced_streams()}) {
+       {replaced_names(), replaced_transfers(), replaced_descriptors(), replaced_requests()}) {
     for (unsigned i = 0; i < some.count; ++i) use(some.list[i]);
   }
 }
@@ -77,7 +76,6 @@ void after_fork_in_parent() {
 }
 void after_fork_in_child() {
   if (!ends_fork()) return;
-  reset_prefix_lock();
   reset_logged_descriptors();
   LoggedFile::after_fork(true);
   t_inside = 0;
@@ -183,8 +181,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
   const Inside inside;
   enlarge_descriptor_table();
   host->put_in_between(replace);
-  enter_inherited_descriptors();
-  *hooks = {.is_below_prefix = is_below_prefix,
+  *hooks = {.takes = takes,
             .is_logged = [](int fd) { return is_logged(fd); },
             .before_meeting = before_meeting,
             .after_meeting = after_meeting,

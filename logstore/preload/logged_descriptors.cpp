@@ -1,21 +1,12 @@
 #include "logstore/preload/logged_descriptors.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <climits>
-#include <cstdlib>
-#include <cstring>
-#include <string>
+#include <new>
+#include <utility>
 #include <vector>
 
-#include "core/os/raw_syscall.h"
-#include "logstore/preload/host.h"
-#include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
-#include "logstore/preload/standard_descriptors.h"
-#include "logstore/preload/store_options.h"
 
 namespace iotune::logstore {
 
@@ -23,7 +14,7 @@ constinit std::atomic<OpenDescription*> g_logged[kMostDescriptors] = {};
 
 namespace {
 
-constinit ResettableMutex g_lock;
+constinit std::mutex g_lock;
 // Highest descriptor that was ever logged, and 1 more.
 constinit std::atomic<int> g_end{0};
 
@@ -38,14 +29,6 @@ OpenDescription* free_file() {
   }
   all_files().push_back(new OpenDescription);
   return all_files().back();
-}
-
-void set(int fd, OpenDescription* file) noexcept {
-  g_logged[fd].store(file, std::memory_order_release);
-  if (file == nullptr) return;
-  int end = g_end.load(std::memory_order_relaxed);
-  while (end <= fd && !g_end.compare_exchange_weak(end, fd + 1)) {
-  }
 }
 
 // In `holders`: the last one is letting the file go, nobody joins.
@@ -97,27 +80,23 @@ Held::~Held() {
 
 bool enter_descriptor(int fd, std::shared_ptr<LoggedFile> file, int flags) noexcept {
   if (fd < 0 || fd >= kMostDescriptors) return false;
+  leave_descriptor(fd);  // one that was closed past this library
   try {
-    const ResettableMutex::Guard held(g_lock);
+    const std::lock_guard held(g_lock);
     OpenDescription* const one = free_file();
     one->file = std::move(file);
     one->access = flags & O_ACCMODE;
     one->syncs = (flags & O_DSYNC) != 0;  // part of O_SYNC
-    one->appends.store((flags & O_APPEND) != 0, std::memory_order_relaxed);
     one->holders.store(1, std::memory_order_release);
-    set(fd, one);
+    g_logged[fd].store(one, std::memory_order_release);
+    int end = g_end.load(std::memory_order_relaxed);
+    while (end <= fd && !g_end.compare_exchange_weak(end, fd + 1)) {
+    }
   } catch (...) {
     return false;
   }
   watch_descriptors();
   return true;
-}
-
-void copy_descriptor(int fd, int to) noexcept {
-  const Held file(fd);
-  if (!file || to < 0 || to >= kMostDescriptors) return;
-  file->holders.fetch_add(1, std::memory_order_acq_rel);
-  set(to, &*file);
 }
 
 int leave_descriptor(int fd) noexcept {
@@ -126,69 +105,17 @@ int leave_descriptor(int fd) noexcept {
   return file == nullptr ? 0 : let_go(*file);
 }
 
-int leave_descriptors(unsigned first, unsigned last) noexcept {
-  int wrong = 0;
+void leave_descriptors(unsigned first, unsigned last) noexcept {
   const auto end = static_cast<unsigned>(g_end.load(std::memory_order_relaxed));
-  for (unsigned fd = first; fd <= last && fd < end; ++fd) {
-    const int left = leave_descriptor(static_cast<int>(fd));
-    if (wrong == 0) wrong = left;
-  }
-  return wrong;
+  for (unsigned fd = first; fd <= last && fd < end; ++fd) leave_descriptor(static_cast<int>(fd));
 }
 
-namespace {
-void replace_stdin(int fd) noexcept {
-  int copy = -1;
-  {
-    const Held file(fd);
-    if (fd != 0 || !file || file->writes()) return;
-    copy = copy_for_stdin(fd, *file);
-  }
-  if (copy < 0) return;
-  leave_descriptor(fd);
-  raw::call(SYS_dup3, copy, fd, 0);
-  close(copy);
-}
-}  // namespace
-
-void enter_inherited_descriptors() noexcept {
-  DIR* const open = opendir("/proc/self/fd");
-  if (open == nullptr) return;
-  static constexpr char kEnd[] = "/handle";
-  while (const dirent* const entry = readdir(open)) {
-    const int fd = std::atoi(entry->d_name);
-    if (entry->d_name[0] == '.' || fd == dirfd(open)) continue;
-    char path[PATH_MAX];
-    const ssize_t size = readlinkat(dirfd(open), entry->d_name, path, sizeof path - 1);
-    constexpr auto kEndSize = static_cast<ssize_t>(sizeof kEnd - 1);
-    if (size <= kEndSize) continue;
-    path[size] = '\0';
-    if (std::strcmp(path + size - kEndSize, kEnd) != 0) continue;
-    path[size - kEndSize] = '\0';
-    std::shared_ptr<LoggedFile> file;
-    if (!is_below_prefix(path) || LoggedFile::open(path, store_options(), file) != 0) continue;
-    enter_descriptor(fd, std::move(file), fcntl(fd, F_GETFL));
-    replace_stdin(fd);
-    if (fd != 1 && fd != 2) continue;
-    // A child of vfork, or posix_spawn, could not do that before its exec.
-    const Held output(fd);
-    if (output && output->writes()) prepare_for_output(fd, *output);
-  }
-  closedir(open);
-}
-
+// Calls that other threads had under way hold nothing here: the close is the last one.
 void reset_logged_descriptors() noexcept {
-  g_lock.reset();
-  for (OpenDescription* const file : all_files()) file->position.reset();
-  // Calls that other threads had under way hold nothing here: the last close is the last one.
-  const int end = g_end.load(std::memory_order_relaxed);
-  for (const bool counts : {false, true}) {
-    for (int fd = 0; fd < end; ++fd) {
-      OpenDescription* const file = g_logged[fd].load(std::memory_order_relaxed);
-      if (file == nullptr) continue;
-      file->holders.store(counts ? file->holders.load(std::memory_order_relaxed) + 1 : 0,
-                          std::memory_order_relaxed);
-    }
+  new (&g_lock) std::mutex;
+  for (OpenDescription* const file : all_files()) {
+    new (&file->position) std::mutex;
+    file->holders.store(file->file == nullptr ? 0 : 1, std::memory_order_relaxed);
   }
 }
 

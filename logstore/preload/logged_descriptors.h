@@ -1,27 +1,23 @@
 // Which descriptors of this process stand for logged files. A descriptor is one of the container's
-// handle (FORMAT.md): its position, flags and advisory locks are the kernel's, so that dup, fork
-// and exec share them as they always do.
+// handle (FORMAT.md): its position and advisory locks are the kernel's.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <memory>
+#include <mutex>
 
-#include "logstore/preload/resettable_mutex.h"
 #include "logstore/store/logged_file.h"
 
 namespace iotune::logstore {
 
-// One open(2) of a logged file, shared by the descriptors that dup gives. Its memory is never
-// given back, only used again: threads may look at it while another one closes.
+// One open(2) of a logged file. Its memory is never given back, only used again: threads may look
+// at it while another one closes.
 struct OpenDescription {
   std::shared_ptr<LoggedFile> file;
-  int access = 0;                    // O_RDONLY, O_WRONLY or O_RDWR
-  bool syncs = false;                // O_SYNC or O_DSYNC
-  std::atomic<bool> appends{false};  // O_APPEND
-  // Whoever moves the position has it.
-  ResettableMutex position;
-  // Descriptors, and calls under way. 0: free.
+  int access = 0;       // O_RDONLY, O_WRONLY or O_RDWR
+  bool syncs = false;   // O_SYNC or O_DSYNC
+  std::mutex position;  // of who moves it
+  // The descriptor, and calls under way. 0: free.
   std::atomic<unsigned> holders{0};
 
   bool reads() const noexcept;
@@ -54,13 +50,9 @@ class Held {
 
 // `fd` stands for `file` from now on; flags as of open(2). False: there is no memory.
 bool enter_descriptor(int fd, std::shared_ptr<LoggedFile> file, int flags) noexcept;
-// `to` stands for what `fd` stands for. What it stood for before has been left.
-void copy_descriptor(int fd, int to) noexcept;
-// The descriptor is about to be closed. The last one of an open file flushes it: 0 or -errno.
+// The descriptor is about to be closed; its file is flushed: 0 or -errno.
 int leave_descriptor(int fd) noexcept;
-int leave_descriptors(unsigned first, unsigned last) noexcept;
-// What an exec left open.
-void enter_inherited_descriptors() noexcept;
+void leave_descriptors(unsigned first, unsigned last) noexcept;
 // After fork, in the child.
 void reset_logged_descriptors() noexcept;
 

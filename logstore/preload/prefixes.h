@@ -10,23 +10,9 @@ namespace iotune::logstore {
 // left.
 bool read_prefixes(const char* text);
 
-// The absolute path of what `path` names, its directories without links, if it lies below a
-// prefix; else nothing. `at`: where a relative one begins, or AT_FDCWD. The last part is as it is
+// The absolute path of what `path` names, its directories without links, if it lies below a prefix
+// and is what the running call on an MPI file is about; else nothing. The last part is as it is
 // written, so it may be a link.
-std::optional<std::string> path_below(int at, const char* path);
-// For an absolute path, without a look at the file system where that can be told.
-bool is_below_prefix(const char* path) noexcept;
-
-// What /proc says that a descriptor stands for.
-// The descriptor that a name such as /dev/stdout or /proc/self/fd/3 stands for; -1: none.
-int descriptor_named(const char* path) noexcept;
-std::string path_of_descriptor(int fd);
-
-// Names that stay ordinary files: ROMIO's and OMPIO's files of shared file pointers, of some bytes
-// that all ranks change under a lock.
-bool stays_ordinary(const std::string& path);
-
-// After fork, in the child.
-void reset_prefix_lock() noexcept;
+std::optional<std::string> path_of_call(const char* path);
 
 }  // namespace iotune::logstore

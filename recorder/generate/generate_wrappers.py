@@ -179,6 +179,15 @@ def find_real(call: Call, own_name: str, caller: str) -> str:
     )
 
 
+def mark(call: Call) -> str:
+    if not is_of_file(call):
+        return ""
+    kinds = {a.kind for a in call.arguments}
+    if "cstr" not in kinds or "fh" in kinds:
+        return templates.MARK
+    return templates.MARK_OF_OPEN if "comm" in kinds else templates.MARK_OF_NAME
+
+
 def closing(call: Call) -> str:
     kinds = {"fhclose": templates.CLOSING_FILE, "sessionclose": templates.CLOSING_SESSION}
     return "\n".join(
@@ -238,6 +247,7 @@ def body(call: Call, own_name: str, caller: str) -> str:
         find_real=find_real(call, own_name, caller),
         # What HDF5 does with files that are sampled out, but not the run's end in there.
         ignored=", kUnrecordedBit" if is_of_file(call) else "",
+        mark=mark(call),
         provider=templates.PROVIDER if uses_provider(call) else "",
         before=fill(templates.BEFORE, **hooks) if has_before else "",
         closing=closing(call),
@@ -341,7 +351,7 @@ def name_of_shared(call: Call, exported: str) -> str:
     front = ""
     if is_transfer_of_file(call) and exported == call.name:
         inside = "(t_thread.layers & kUnrecordedBit) != 0"
-        front = straight(call, inside, symbol_name(exported))
+        front = straight(call, inside, symbol_name(exported), guard=mark(call))
     return with_symbol(templates.NAME_OF_SHARED, call, exported, straight=front)
 
 

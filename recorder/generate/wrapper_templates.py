@@ -133,6 +133,7 @@ if ($condition) {
 # the real function; what is recorded is what the program passed.
 BODY = """\
 $find_real
+$mark
 CallScope scope(Layer::$layer$ignored);
 if (goes_straight_through(scope, found)) return real($arguments);
 $provider
@@ -170,6 +171,11 @@ const auto real = [&]($typed_words) {
       found.function)($small_words);
 };
 """
+
+# Of a call on an MPI file, in every mode (core/abi/mpi_file_mark.h).
+MARK = "const MpiFileMark mark;"
+MARK_OF_NAME = "const MpiFileMark mark(arg_name, 0);"
+MARK_OF_OPEN = "const MpiFileMark mark(arg_name, ranks_of_open(found.provider, arg_comm));"
 
 PROVIDER = "Provider& provider = *found.provider;"
 

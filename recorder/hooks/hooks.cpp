@@ -52,6 +52,8 @@ IOTUNE_START_DATA constinit LifeHooks g_life_hooks = {
     .before_leaving = [] {},
 };
 
+IOTUNE_START_DATA constinit bool g_counts_ranks_of_opens = false;
+
 IOTUNE_START_DATA constinit FileOpenHooks g_file_open_hooks = kLeaveFilesAlone;
 
 IOTUNE_START_DATA constinit Hdf5Hooks g_hdf5_hooks = {

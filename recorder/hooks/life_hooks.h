@@ -31,8 +31,8 @@ struct LifeHooks {
   // outside of OwnCode.
   void (*before_meeting)();
   void (*after_meeting)();
-  // The process is about to be replaced by another program, to end without its handlers, or to make
-  // a child by posix_spawn and its kin. Called in whatever context.
+  // The process is about to be replaced by another program, or to end without its handlers. Called
+  // in whatever context.
   void (*before_leaving)();
 };
 

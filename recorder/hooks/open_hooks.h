@@ -98,6 +98,9 @@ extern FileOpenHooks g_file_open_hooks;
 extern Hdf5Hooks g_hdf5_hooks;
 extern MpiioHooks g_mpiio_hooks;
 
+// Whether the mark of an MPI_File_open says how many ranks make it (core/abi/mpi_file_mark.h).
+extern bool g_counts_ranks_of_opens;
+
 // From now on nothing is done about opens by POSIX, nor when the run ends. The tables of MPI and
 // HDF5 stay as they are, because their opens are agreed on with other ranks.
 void leave_posix_alone() noexcept;

@@ -83,7 +83,7 @@ def command(
     logstore: Annotated[
         Optional[list[Path]],
         typer.Option(
-            metavar="DIR", help="Keep files made below DIR as logs, one a process. Repeatable."
+            metavar="DIR", help="Keep files that MPI-IO makes below DIR as logs. Repeatable."
         ),
     ] = None,
 ) -> None:

@@ -164,8 +164,8 @@ def verify(file: _File) -> None:
     past = container.handle_bytes
     if past:
         data(
-            f"handle: {size_text(past)} that a program wrote past the log store; they become the "
-            "file's when it is next opened with the log store"
+            f"handle: {size_text(past)} that were written past the log store; they are no part "
+            "of the file"
         )
     if not container.is_whole():
         say(f"{file} has lost bytes")

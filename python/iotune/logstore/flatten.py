@@ -129,8 +129,8 @@ class _Flattening:
                 raise Error(f"{self._source} has lost bytes: see iotune log verify")
             if container.handle_bytes:
                 raise Error(
-                    f"{self._source}: a program wrote past the log store; these bytes become the "
-                    "file's when it is next opened with the log store: do that first"
+                    f"{self._source}: handle has bytes that were written past the log store and "
+                    "are no part of the file; once it is empty the file can be flattened"
                 )
             plan = {
                 "source": os.fsdecode(self._source),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/abi/mpi_api.h"
+#include "core/abi/mpi_file_mark.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -22,6 +23,8 @@ void after_MPI_Session_init(Provider&, HookState&, int result, Word info, Word e
                             void* session) noexcept;
 
 // --- files (hooks_mpi_files.cpp)
+// For the mark of an open: 0 where nobody wants to know, or where it cannot be told.
+int ranks_of_open(Provider* mpi, Word comm) noexcept;
 void before_MPI_File_open(Provider&, HookState&, Word& comm, const char*& name, int& amode,
                           Word& info, Word*& file) noexcept;
 bool again_MPI_File_open(Provider&, HookState&, int result, Word& comm, const char*& name,

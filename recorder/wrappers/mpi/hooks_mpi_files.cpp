@@ -33,6 +33,17 @@ constinit std::atomic<bool> g_any_external32{false};
 
 }  // namespace
 
+int ranks_of_open(Provider* provider, Word comm) noexcept {
+  if (!g_counts_ranks_of_opens || provider == nullptr) return 0;
+  const OwnCode own;
+  const MpiApi* const mpi = mpi_api(*provider);
+  // What is no communicator is the real call's to say.
+  if (mpi == nullptr || !mpi->constants.known) return 0;
+  if (((comm ^ mpi->constants.comm_null) & mpi->constants.handle_mask) == 0) return 0;
+  int ranks = 0;
+  return mpi->MPI_Comm_size(comm, &ranks) == 0 ? ranks : 0;
+}
+
 void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const char*& name,
                           int& amode, Word& info, Word*&) noexcept {
   const OwnCode own;

@@ -4,7 +4,6 @@
 #include <csignal>
 
 #include "recorder/gather/run_buffers.h"
-#include "recorder/hooks/life_hooks.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -18,8 +17,6 @@ namespace {
 // Before the call, and after it for what another thread has opened meanwhile.
 template <typename Call>
 auto with_child(Call call) noexcept {
-  // What this process wrote the child may read, as after a fork.
-  g_life_hooks.before_leaving();
   g_copies.fetch_add(1, std::memory_order_relaxed);
   const auto result = call();
   g_copies.fetch_add(1, std::memory_order_relaxed);

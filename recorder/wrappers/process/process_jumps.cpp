@@ -4,6 +4,7 @@
 // A library may also jump within its own call. Then the thread counts as outside until that call's
 // wrapper ends and sets the layers anew, and calls that the library makes meanwhile are taken for
 // the program's. glibc jumps in none of the calls that are wrapped.
+#include "core/abi/mpi_file_mark.h"
 #include "core/process/fork_marker.h"
 #include "core/process/jump_safe_guard.h"
 #include "recorder/hooks/transfer_hooks.h"
@@ -31,8 +32,10 @@ std::uintptr_t stack_after(const void* environment) noexcept {
 // The frames between here and the jump's target will be gone, without their destructors.
 void leave_calls(const void* environment) noexcept {
   const bool in_call = (t_thread.layers | t_thread.ours | t_thread.callback_depth) != 0;
-  if ((!in_call && t_thread.held_count == 0) || in_vfork_child()) return;
+  const bool is_marked = t_mpi_file_mark != nullptr;
+  if ((!in_call && !is_marked && t_thread.held_count == 0) || in_vfork_child()) return;
   const std::uintptr_t stack = stack_after(environment);
+  MpiFileMark::leave_by_jump(stack);
   while (t_thread.guard_count > 0) {
     if (t_thread.guard_count <= kMaxGuards) {
       JumpSafeGuard* const guard = t_thread.guards[t_thread.guard_count - 1];

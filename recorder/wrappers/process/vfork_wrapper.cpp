@@ -7,14 +7,8 @@
 #include <cerrno>
 
 #include "core/process/thread_state.h"
-#include "recorder/hooks/life_hooks.h"
 
 #if defined(__x86_64__)
-
-// What the parent wrote the child's program may read, as after a fork.
-extern "C" __attribute__((used)) void iotune_before_vfork() {
-  iotune::recorder::g_life_hooks.before_leaving();
-}
 
 extern "C" __attribute__((used)) int iotune_vfork_failed(int error) {
   errno = error;
@@ -28,11 +22,6 @@ __asm__(R"(
 vfork:
     .cfi_startproc
     endbr64
-    subq $8, %rsp
-    .cfi_adjust_cfa_offset 8
-    call iotune_before_vfork
-    addq $8, %rsp
-    .cfi_adjust_cfa_offset -8
     movq _ZN6iotune8t_threadE@gottpoff(%rip), %rdx
     incb %fs:1(%rdx)
     lock incl _ZN6iotune8recorder8g_copiesE(%rip)

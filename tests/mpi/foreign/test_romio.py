@@ -8,6 +8,7 @@ import hashlib
 import re
 import shutil
 
+from support.log_containers import copy_of_logs
 from support.place import Place, main, not_verified
 from support.preloaded import Done
 
@@ -48,13 +49,14 @@ def one(place: Place, name: str) -> bool:
             preload=arm in ("record", "tune", "logged"),
             IOTUNE_MODE="tune" if arm == "tune" else "record",
             IOTUNE_LOGSTORE=here if arm == "logged" else None,
+            IOTUNE_LOGSTORE_CLOSE="keep" if arm == "logged" else None,
             IOTUNE_CONFIG=config if arm == "tune" and name != "file_info" else None,
             IOTUNE_DB="none",
         )  # fmt: skip
         if arm == "logged":
-            flat = place.scratch / "flat"
-            copied = place.run("cp", "-r", here, flat, IOTUNE_LOGSTORE=here, IOTUNE_MODE="off")
-            place.right(copied, "cp")
+            flat = copy_of_logs(place, here)
+            if flat is None:
+                return False
             shutil.rmtree(here)
             flat.rename(here)
         files = {p.name: hashlib.sha1(p.read_bytes()).hexdigest() for p in here.rglob("*")

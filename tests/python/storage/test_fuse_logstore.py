@@ -8,7 +8,6 @@ import filecmp
 import mmap
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,16 +19,15 @@ import pytest
 
 from iotune.cli.fuse import _program
 from iotune.logstore import LogContainer, is_container
-from support.log_containers import add_writer, make_container
+from support.log_containers import Mount as LoggedMount
+from support.log_containers import add_writer, make_container, why_not
 from support.repository import program_source
 
 
 @pytest.fixture(scope="module")
 def mountable() -> None:
-    if not os.access("/dev/fuse", os.W_OK) or shutil.which("fusermount3") is None:
-        pytest.skip("NOT VERIFIED: iotune fuse: /dev/fuse or fusermount3 cannot be had here")
-    if os.geteuid() != 0 and not os.stat(str(shutil.which("fusermount3"))).st_mode & 0o4000:
-        pytest.skip("NOT VERIFIED: iotune fuse: fusermount3 is not set-uid")
+    if reason := why_not():
+        pytest.skip(f"NOT VERIFIED: {reason}")
     _program()
 
 
@@ -41,25 +39,11 @@ def exerciser(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-class Mount:
-    """A mount with the server that serves it."""
+class Mount(LoggedMount):
+    """One of a place's own folder."""
 
     def __init__(self, place: Path, *options: str) -> None:
-        self.root, self.path = place / "root", place / "m"
-        self.root.mkdir(exist_ok=True)
-        self.path.mkdir(exist_ok=True)
-        words = [_program(), str(self.path), str(self.root), "--logstore", *options]
-        self.server = subprocess.Popen(words)
-        end = time.monotonic() + 20
-        while not os.path.ismount(self.path):
-            assert self.server.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.01)
-
-    def end(self) -> None:
-        if os.path.ismount(self.path):
-            subprocess.run(["fusermount3", "-u", "-z", str(self.path)], check=True)
-        assert self.server.wait(20) in (0, -signal.SIGKILL)
+        super().__init__(_program(), place / "root", place / "m", *options)
 
 
 @pytest.fixture(params=[(), ("--direct",)], ids=["cached", "direct"])
@@ -247,20 +231,6 @@ def test_containers_of_others_are_files(tmp_path: Path, mountable: None) -> None
         assert raised.value.errno == errno.EIO
     finally:
         mount.end()
-
-
-def test_what_was_written_past_the_log_store_is_taken_in(tmp_path: Path, mountable: None) -> None:
-    (tmp_path / "root").mkdir()
-    path = make_container(tmp_path / "root" / "file")
-    add_writer(path, "a", [(0, b"in the log")], first_ns=1)
-    (path / "handle").write_bytes(bytes(10) + b", and past it")
-    mount = Mount(tmp_path)
-    try:
-        assert (mount.path / "file").stat().st_size == 23
-        assert (mount.path / "file").read_bytes() == b"in the log, and past it"
-    finally:
-        mount.end()
-    assert content_of(path) == b"in the log, and past it"
 
 
 @pytest.mark.parametrize("options", [(), ("--direct",)], ids=["cached", "direct"])
