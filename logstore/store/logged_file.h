@@ -111,6 +111,9 @@ class LoggedFile {
   static void at_exit() noexcept;
   // Files that nobody holds any more are closed; the program is idle, or wants them gone.
   static void close_idle() noexcept;
+  // What this process wrote to the container at `path`, which it has closed, is flushed. 0 or
+  // -errno.
+  static int flush_closed(const std::string& path) noexcept;
 };
 
 // Removes the container at `path` with all that is in it: renamed aside first, so that it is gone

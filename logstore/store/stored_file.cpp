@@ -10,10 +10,10 @@
 #include <cstring>
 
 #include "logstore/compact/compaction.h"
+#include "logstore/flat/flatten.h"
 #include "logstore/format.h"
 #include "logstore/read/limits.h"
 #include "logstore/read/make_container.h"
-#include "logstore/store/flatten.h"
 
 namespace iotune::logstore {
 namespace {
@@ -27,6 +27,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;  // ns
 template <class Use>
 void each_inner_file(int directory, Use&& use) {
   use(kReadmeName);
+  use(kAppendName);
   use(kDescriptionName);
   const auto names = list_container(directory, ReadLimits{}.writers);
   if (!names) return;
@@ -181,6 +182,17 @@ bool StoredFile::is_removed() const noexcept {
   return fstat(description_file_.get(), &about) != 0 || about.st_nlink == 0;
 }
 
+void StoredFile::become_held(Descriptor openers_lock) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++holders_;
+  openers_lock_ = std::move(openers_lock);
+}
+
+// By closing alone: a child of a fork that has no lock of its own yet keeps this one.
+void StoredFile::unlock_openers() noexcept {
+  openers_lock_ = Descriptor();
+}
+
 void StoredFile::become_idle() noexcept {
   guarded([&]() -> int {
     const std::lock_guard lock(mutex_);
@@ -194,6 +206,8 @@ void StoredFile::become_idle() noexcept {
         base_ && (base_->memory_bytes() > kMostIdleBytes || overlay_.extents() > kMostIdleExtents);
     if (is_large && !is_removed()) drop_view();
     if (wrong == 0) leave_to_compaction(false);
+    // Another thread may have opened it again meanwhile.
+    if (--holders_ == 0) unlock_openers();
     return wrong;
   });
 }
@@ -207,24 +221,33 @@ void StoredFile::leave() noexcept {
   });
 }
 
+void StoredFile::flatten_here() {
+  unlock_openers();
+  const std::string path = current_path();
+  std::unique_ptr<Flattening> flattening;
+  int wrong = Flattening::begin(path, flattening);
+  // Somebody else has it open, and may make the file.
+  if (wrong == -EBUSY) return;
+  if (wrong == 0) wrong = copy_share(path, 0, 1);
+  const int ended = flattening ? flattening->end(wrong == 0) : 0;
+  if (wrong == 0) wrong = ended;
+  if (wrong != 0) say(std::string("stays logs, it was not flattened: ") + std::strerror(-wrong));
+}
+
 // Whether a compaction is worth it costs a look at all indexes: not each time that a program closes
 // a file which it opens again and again.
 void StoredFile::leave_to_compaction(bool ends) {
   if (!writer_ || removed_) return;
   if (is_locked_) unlock_container();
+  if (ends && options_.flattens_at_end) return flatten_here();
   const std::int64_t told = writer_->core().index_bytes();
   const bool is_due =
       told != index_bytes_looked_at_ && (ends || index_bytes_looked_at_ == 0 ||
                                          told - index_bytes_looked_at_ >= kIndexBytesToLookAgain);
   const int fd = description_file_.get();
-  if (ends && options_.flattens_at_end && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    const int failed = flatten_in_place(current_path());
-    if (failed != 0)
-      say(std::string("stays logs, it was not flattened: ") + std::strerror(-failed));
-    flock(fd, LOCK_UN);
+  if (!options_.compacts_on_close || !is_due ||
+      flock(fd, LOCK_EX | LOCK_NB) != 0)
     return;
-  }
-  if (!options_.compacts_on_close || !is_due || flock(fd, LOCK_EX | LOCK_NB) != 0) return;
   index_bytes_looked_at_ = told;
   const OwnFiles own{writer_->name(), told, writer_->core().log_bytes()};
   const int failed =
@@ -242,7 +265,7 @@ void StoredFile::before_removal() noexcept {
     must_look_ = true;
     indexes_were_merged_ = true;  // nobody will read them any more
     if (ready_view() == 0 && base_) {
-      logs_.set_most(kMostLogsOfRemoved);
+      logs_.hold(kMostLogsOfRemoved);
       for (std::uint32_t i = 0; i < base_->writers(); ++i) {
         if (i == own_in_base_ || base_->log_bytes(i) == 0) continue;
         const auto opened = logs_.open(directory_.get(), base_->writer_name(i) + kLogEnding);
@@ -275,6 +298,10 @@ void StoredFile::after_fork(bool is_child) noexcept {
     survey_.reset();
     append_lock_ = Descriptor();
     guarded([&]() -> int {
+      if (openers_lock_) {
+        Descriptor own = open_openers_lock(directory_.get(), O_RDONLY);
+        if (own && flock(own.get(), LOCK_SH | LOCK_NB) == 0) openers_lock_ = std::move(own);
+      }
       // Where it was removed the old one stays, and with it the inode.
       if (Descriptor own = open_description(directory_.get())) description_file_ = std::move(own);
       return 0;
