@@ -22,6 +22,8 @@ from iotune.replay.mpi import find_mpi
 from iotune.traces.summary import RunSummary
 from support.repository import program_source
 
+pytestmark = pytest.mark.mpi
+
 AROUND = program_source("snippets")
 # Names that only quoting gets through a compiler and a shell.
 AWKWARD = Named(
