@@ -102,7 +102,8 @@ def test_the_lines_run(one: Snippet, tmp_path: Path) -> None:
     if one.language == "shell":
         (tmp_path / "lfs").write_text("#!/bin/sh\ntest $# = 6\n")
         (tmp_path / "iotune").write_text("#!/bin/sh\ntest $# = 4\n")
-        for name in ("lfs", "iotune"):
+        (tmp_path / "mpirun").write_text("#!/bin/sh\ntest $# = 4 && test $1 = --mca\n")
+        for name in ("lfs", "iotune", "mpirun"):
             (tmp_path / name).chmod(0o755)
         run(["sh", "-euc", f'PATH="$PWD:$PATH"\n{one.code}'], tmp_path)
         return
