@@ -25,8 +25,8 @@ from iotune.html_report.time_bins import BINS, TimeBins
 from iotune.importing import import_log
 from iotune.traces.summary import FilePattern, PrefetchOutcome
 from iotune.traces.trace import open_trace
-from support.log_containers import add_writer, make_container
 from support.installed.page import Element, parsed
+from support.log_containers import add_writer, make_container
 from support.repository import TESTS
 
 NEWEST = max((TESTS / "data").glob("v*"), key=lambda one: int(one.name[1:]))
