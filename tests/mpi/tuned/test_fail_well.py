@@ -34,9 +34,11 @@ def frozen(place: Place, preload: bool, shim: bool = False) -> list[object]:
     return [*place.libraries(preload, shim), place.build / "lib" / "libfrozen_time.so"]
 
 
-def compare(place: Place, launch: Callable[[bool, Path], Done], *words: str) -> Done:
-    """Bare and under the preload in a folder of one name. `words` stand in the one line said;
-    without them nothing may be said.
+def compare(
+    place: Place, launch: Callable[[bool, Path], Done], *words: str, builds: int = 1
+) -> Done:
+    """Bare and under the preload in a folder of one name. `words` stand in the one line said, by
+    each of the `builds` of iotune; without them nothing may be said.
     """
     seen = []
     for preload in (False, True):
@@ -53,7 +55,7 @@ def compare(place: Place, launch: Callable[[bool, Path], Done], *words: str) -> 
     said = under.said()
     other = [line for line in under.err.decode().splitlines() if line not in said]
     assert other == bare.err.decode().splitlines(), (other, bare.err)
-    assert len(said) == (1 if words else 0), said
+    assert said == (said[:1] * builds if words else []), said
     for word in words:
         assert word in said[0], f"'{word}' is not in: {said[0]}"
     return under
@@ -244,9 +246,11 @@ def no_mpi(place: Place) -> None:
 
 def mixed(
     place: Place, first: list[object], second: list[object], *said: str, words: Sequence[str] = (),
-    **env: Any,
+    builds: int = 1, **env: Any,
 ) -> None:  # fmt: skip
-    """Two ranks, each behind an `env` of its own. `words`: for the program."""
+    """Two ranks, each behind an `env` of its own. `words`: for the program. `builds`: how many of
+    iotune there are, each of which speaks for itself.
+    """
     program = place.bin / "ask_settings"
 
     def launch(preload: bool, folder: Path) -> Done:
@@ -261,7 +265,7 @@ def mixed(
             **{"IOTUNE_TRACE": place.trace, "IOTUNE_DB": "none", **env},
         )  # fmt: skip
 
-    compare(place, launch, *said)
+    compare(place, launch, *said, builds=builds)
 
 
 def environments(place: Place) -> None:
@@ -301,10 +305,11 @@ def other_protocol(place: Place, words: Sequence[str] = ()) -> None:
     """An executable of the job came with another iotune, whose ranks would talk differently."""
     config = place.scratch / "config.xml"
     config.write_text(CONFIG)
-    other = built_otherwise(place, "other_protocol")
-    loaded = [preloaded.setting(other, *frozen(place, False))]
-    for first, second in (([], loaded), (loaded, [])):
-        mixed(place, first, second, "1 of 2 ranks", IOTUNE_CONFIG=config, words=words)
+    for rank in (0, 1):
+        other = built_otherwise(place, "other_protocol")
+        loaded = [preloaded.setting(other, *frozen(place, False))]
+        first, second = (loaded, []) if rank == 0 else ([], loaded)
+        mixed(place, first, second, "1 of 2 ranks", IOTUNE_CONFIG=config, words=words, builds=2)
         assert not place.trace.exists() and len(place.leftovers()) == 2, place.leftovers()
         made = [call["name"] for path in place.leftovers() for call in place.calls(path)]
         assert "MPI_File_write_at_all" in made or "H5Dwrite" in made, made
