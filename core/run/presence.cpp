@@ -24,6 +24,8 @@ namespace {
 // other other messages count apart, and so each finds that ranks are missing. The number is made
 // from the sources that send and read messages (core/CMakeLists.txt).
 constexpr char kPresence[] = "presence-" IOTUNE_PROTOCOL;
+// Made by the rank that says who is missing; named as a record, so that leftovers.cpp removes it.
+constexpr char kSaid[] = "presence-0";
 
 // What this node's ranks have in common, in a file of the run's directory. Whoever reads or changes
 // it holds its lock, over calls on the run's folder as well: one rank a node makes these, and the
@@ -49,10 +51,10 @@ constinit Own g_own;
 
 using Path = ShortText<768>;
 
-bool presence_path(Path& path) noexcept {
+bool local_path(Path& path, const char* name) noexcept {
   const char* const directory = run_directory();
   path.clear();
-  path << directory << '/' << kPresence;
+  path << directory << '/' << name;
   return directory != nullptr && !path.cut();
 }
 
@@ -61,7 +63,7 @@ class LockedRecord {
  public:
   explicit LockedRecord(bool make) noexcept {
     const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0);
-    if (presence_path(path_)) fd_ = raw::open(path_.c_str(), flags, 0600);
+    if (local_path(path_, kPresence)) fd_ = raw::open(path_.c_str(), flags, 0600);
     if (fd_ < 0) return;
     long locked = 0;
     do {
@@ -137,9 +139,21 @@ namespace {
 constexpr char kNoRoom[] =
     "what the ranks agree on cannot be written (a full disk?): nothing is tuned";
 
+// One line a node, whichever builds its ranks have: their records are apart, and in each one rank
+// answers.
+bool is_first_to_say() noexcept {
+  Path path;
+  if (!local_path(path, kSaid)) return true;
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  const int fd = raw::open(path.c_str(), flags, 0600);
+  if (fd >= 0) raw::close(fd);
+  return fd != -EEXIST;
+}
+
 // All of it by the one process whose "no" holds: rank 0, which else speaks, may be the one without
 // us.
 void say_who_is_missing(const ShortText<96>& loaded) noexcept {
+  if (is_narrowed() || !is_first_to_say()) return;
   ShortText<256> text;
   text << "libiotune.so records in " << loaded.c_str()
        << ": nothing is tuned, and the next iotune command joins their traces";
@@ -258,7 +272,8 @@ void remove_presence_files() noexcept {
     leave_run_folder(node.published, node.size, node.all_tune != 0, static_cast<int>(node.nodes));
   }
   Path path;
-  if (presence_path(path)) raw::unlink(path.c_str());
+  if (node.size != 0 && node.all_loaded == 0 && local_path(path, kSaid)) raw::unlink(path.c_str());
+  if (local_path(path, kPresence)) raw::unlink(path.c_str());
 }
 
 }  // namespace iotune
