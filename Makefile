@@ -17,7 +17,7 @@ help: ## this list
 setup: ## install what is missing: Debian's packages, .venv
 	@tools/setup.sh packages venv
 
-build: setup ## everything native but the unit tests, preset dev, in build/dev
+build: setup ## everything native, preset dev, in build/dev
 	@$(DEV)
 
 install: setup ## the Python package, in .venv

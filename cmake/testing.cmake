@@ -1,7 +1,6 @@
 # iotune_unit_test(name SOURCES a.cpp … [LIBS lib …] [ALONE a.cpp …])
 # One GoogleTest program, one ctest unit.NAME with the label unit: what it prints says which of its
-# tests failed. `make check` builds and runs what lies below tests/unit with sanitizers, `make quick`
-# without.
+# tests failed. `make soak` builds and runs what lies below tests/unit with sanitizers, too.
 function(iotune_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;ALONE" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -10,7 +9,7 @@ function(iotune_unit_test name)
   iotune_warnings(${name})
   iotune_sanitize(${name})
   add_test(NAME unit.${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600)
+  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 3000)
 endfunction()
 
 # iotune_fuzz_test(name source libraries…): a libFuzzer target. The preset fuzz instruments the

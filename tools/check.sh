@@ -32,24 +32,6 @@ step() { # name command…
   return $status
 }
 
-# A build in what the steps between leave of the processors: they do not wait for it. Its output is
-# shown where it fails.
-begin_step() { # name command…
-  begun_name=$1 begun_log=$results/begun.txt
-  shift
-  (
-    chrt -i -p 0 $BASHPID || renice -n 19 -p $BASHPID
-    "$@"
-  ) >"$begun_log" 2>&1 &
-  begun=$!
-  trap 'kill "$begun" 2>/dev/null' EXIT
-  printf '\n== %s: begun beside what follows\n' "$begun_name"
-}
-
-end_step() {
-  wait "$begun" || { cat "$begun_log"; return 1; }
-}
-
 native() { # preset target…
   cmake --preset "$1" -U 'SKBUILD*' --log-level=NOTICE &&
     cmake --build --preset "$1" --target "${@:2}"
@@ -110,25 +92,22 @@ esac
 
 case $suite in
   quick)
-    step "build (preset dev)" native dev all tests/unit/all &&
+    step "build (preset dev)" native dev all &&
       step "ctest: unit" run_ctest build/dev unit -L unit &&
       step "ctest: a case of each room" quick_cases
     step "pytest: structure" run_pytest structure -n 2 tests/structure
     ;;
   check)
-    step "build (preset dev)" native dev all
-    # Only what lies below tests/unit, and what that links: sanitizers are not for the
-    # preload, and kernels would double the time.
-    begin_step "build (preset asan)" native asan tests/unit/all
-    step "ctest" run_ctest build/dev ctest -LE 'soak|unit'
+    step "build (preset dev)" native dev all && step "ctest" run_ctest build/dev ctest -LE soak
     step "pytest: what starts MPI" run_pytest mpi -m "mpi and not soak" tests/python tests/zoo
     step "pytest: the rest" run_pytest python -n 2 --dist loadfile -m "not mpi and not soak" \
       tests/structure tests/python tests/zoo
     step "ruff and mypy" tools/lint.sh python
-    step "$begun_name: what was left of it" end_step && step "ctest under sanitizers" sanitized_ctest
     ;;
   soak)
-    step "build (preset dev)" native dev all tests/unit/all && step "ctest: soak" run_ctest build/dev ctest -L 'soak|unit'
+    step "build (preset dev)" native dev all && step "ctest: soak" run_ctest build/dev ctest -L soak
+    # Only what lies below tests/unit, and what that links: sanitizers are not for the preload.
+    step "build (preset asan)" native asan tests/unit/all && step "ctest under sanitizers" sanitized_ctest
     step "ctest: striping on CephFS" logged cephfs striping_on_cephfs
     step "pytest: soak" run_pytest python -m soak tests/python
     # All of it: those of `make check`, too.

@@ -243,8 +243,8 @@ def no_mpi(place: Place) -> None:
 
 
 def mixed(
-    place: Place, first: list[object], second: list[object], *said: str, words: Sequence[str] = (),
-    **env: Any,
+    place: Place, first: Sequence[object], second: Sequence[object], *said: str,
+    words: Sequence[str] = (), **env: Any,
 ) -> None:  # fmt: skip
     """Two ranks, each behind an `env` of its own. `words`: for the program."""
     program = place.bin / "ask_settings"
@@ -294,7 +294,7 @@ def built_otherwise(place: Place, name: str) -> Path:
     folder = place.buffers / name
     folder.mkdir()
     shutil.copy(place.library.parent / "libiotune-db.so", folder)
-    return shutil.copy(place.library.parent / f"lib{name}.so", folder / "libiotune.so")
+    return Path(shutil.copy(place.library.parent / f"lib{name}.so", folder / "libiotune.so"))
 
 
 def other_protocol(place: Place, words: Sequence[str] = ()) -> None:
