@@ -9,7 +9,7 @@ import numpy
 name, opens = sys.argv[1:3]
 length, number, steps, n, at = 4000, 16, 4, 8, 0
 checkpoint_is_whole = True
-used: list[object] = []
+used: list[bytes] = []
 records = [bytes([k % 251]) * length for k in range(3001)]
 with open(name, "wb") as file:
     file.write(b"".join(records))
