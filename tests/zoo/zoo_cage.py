@@ -141,19 +141,15 @@ class Cage:
         if name.startswith("default"):
             return self.run(name, **preload)
         if name == "logged":
-            preload |= {"IOTUNE_DB": "none", "IOTUNE_LOGSTORE": self.here}
-            return self.flattened(self.run(name, **preload), preload)
+            preload |= {
+                "IOTUNE_DB": "none",
+                "IOTUNE_LOGSTORE": self.here,
+                "IOTUNE_LOGSTORE_CLOSE": "flatten",
+            }
+            return self.run(name, **preload)
         preload |= {"IOTUNE_DB": "none", "IOTUNE_TRACE": trace}
         return self.run(name, **preload, IOTUNE_PREFETCH="pattern",
                         IOTUNE_PREFETCH_DELIVERY=name.split()[1])  # fmt: skip
-
-    def flattened(self, left: Left, preload: dict[str, object]) -> Left:
-        """The same with ordinary files in place of logged ones, read by a program of others."""
-        left.folder.rename(self.here)
-        env = self.environment(**preload, IOTUNE_MODE="off")
-        subprocess.run(["cp", "-a", self.here, left.folder], env=env, check=True)
-        shutil.rmtree(self.here)
-        return left
 
     def asked(self, *words: object) -> str:
         env = self.environment(IOTUNE_BUFFER_DIR=self.buffers)
