@@ -13,6 +13,7 @@ inline constexpr std::uint32_t kFormatVersion = 1;
 inline constexpr std::int64_t kLargestFile = std::int64_t{1} << 60;
 
 inline constexpr char kReadmeName[] = "README";
+inline constexpr char kAppendName[] = "append";
 inline constexpr char kDescriptionName[] = "container";
 inline constexpr char kHandleName[] = "handle";
 // In place of the indexes of many writers, and the same before it is whole.

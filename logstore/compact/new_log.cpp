@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "logstore/read/piece_buffer.h"
+
 namespace iotune::logstore {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{8} << 20U;
 // Accesses that are folded into loops at a time.
 constexpr std::size_t kBatch = std::size_t{1} << 16U;
 
@@ -13,23 +14,14 @@ class Copy {
  public:
   Copy(const Container& container, const WriteLog& write, analyzer::IndexBuilder& builder,
        std::uint32_t stream, std::int64_t time)
-      : container_(container),
-        write_(write),
-        builder_(builder),
-        stream_(stream),
-        time_(time),
-        buffer_(kBufferBytes) {}
+      : write_(write), builder_(builder), stream_(stream), time_(time), buffer_(container) {}
 
   void take(const LogPiece& piece) {
     for (std::int64_t done = 0; done < piece.length && !wrong_;) {
-      if (used_ == buffer_.size()) write_buffer();
+      if (buffer_.room() == 0) write_buffer();
       if (wrong_) return;
-      const auto room = static_cast<std::int64_t>(buffer_.size() - used_);
-      const std::int64_t some = std::min(room, piece.length - done);
-      wrong_ =
-          container_.read_log(piece.writer, piece.physical + done,
-                              std::span(buffer_).subspan(used_, static_cast<std::size_t>(some)));
-      used_ += static_cast<std::size_t>(some);
+      const std::int64_t some = std::min(buffer_.room(), piece.length - done);
+      wrong_ = buffer_.add_data(piece.writer, piece.physical + done, some);
       done += some;
     }
     if (!batch_.empty() && batch_.back().offset + batch_.back().length == piece.offset) {
@@ -49,11 +41,13 @@ class Copy {
 
  private:
   void write_buffer() {
-    if (!write_(std::span(buffer_).first(used_), written_)) {
-      wrong_ = file_error("", "cannot be written");
+    const auto bytes = buffer_.take();
+    if (!bytes) {
+      wrong_ = bytes.error();
+      return;
     }
-    written_ += static_cast<std::int64_t>(used_);
-    used_ = 0;
+    if (!write_(*bytes, written_)) wrong_ = file_error("", "cannot be written");
+    written_ += std::ssize(*bytes);
   }
   void add_batch() {
     if (auto wrong = builder_.add(stream_, batch_, analyzer::BatchTimes(time_, time_))) {
@@ -62,13 +56,11 @@ class Copy {
     batch_.clear();
   }
 
-  const Container& container_;
   const WriteLog& write_;
   analyzer::IndexBuilder& builder_;
   std::uint32_t stream_;
   std::int64_t time_;
-  std::vector<std::byte> buffer_;
-  std::size_t used_ = 0;
+  PieceBuffer buffer_;
   std::int64_t written_ = 0;
   std::vector<patterns::Extent> batch_;
   std::optional<Error> wrong_;

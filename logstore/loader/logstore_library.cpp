@@ -12,6 +12,7 @@
 #include "core/process/narrowing.h"
 #include "core/process/thread_state.h"
 #include "core/process/working_directory.h"
+#include "logstore/loader/joint_close.h"
 #include "logstore/preload/library_interface.h"
 #include "recorder/hooks/life_hooks.h"
 #include "recorder/hooks/open_hooks.h"
@@ -116,6 +117,7 @@ void put_together(decltype(&iotune_logstore_install) install) noexcept {
       .behind = next_definition,
   };
   if (!install(&g_host, &g_hooks)) return;
+  install_joint_close(g_hooks.closing);
   guard_opens();
   guard_transfers();
   recorder::LifeHooks& life = recorder::g_life_hooks;

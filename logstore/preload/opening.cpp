@@ -12,6 +12,7 @@
 #include <string>
 
 #include "logstore/format.h"
+#include "logstore/preload/closing.h"
 #include "logstore/preload/host.h"
 #include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/names.h"
@@ -63,6 +64,7 @@ int open_container(const std::string& path, FoundContainer&& found, int flags) {
     if (wrong == 0) cut_past_writes(*file, 0);
   }
   if (wrong == 0) wrong = enter(fd, std::move(file), flags);
+  if (wrong >= 0) note_opened(path);
   if (wrong < 0) close(fd);
   return wrong < 0 ? wrong : fd;
 }
@@ -76,7 +78,10 @@ int make_and_open(const std::string& path, int flags, mode_t mode) {
   if (wrong != 0) return wrong;
   const int fd = handle.get();
   const int entered = enter(fd, std::move(file), flags & ~(O_TRUNC | O_EXCL));
-  if (entered >= 0) handle.release();
+  if (entered >= 0) {
+    handle.release();
+    note_opened(path);
+  }
   return entered;
 }
 

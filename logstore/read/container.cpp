@@ -117,40 +117,61 @@ std::optional<Error> Container::read_writers(const ReadLimits& limits, Logs logs
   return std::nullopt;
 }
 
-std::optional<Error> Container::read_log(std::uint32_t writer, std::int64_t physical,
-                                         std::span<std::byte> to) const {
-  const std::string name = map_.writer_name(writer) + kLogEnding;
-  const auto log = logs_->open(directory_.get(), name);
-  if (!log) return Error{path_ + "/" + name, log.error().message};
-  const ssize_t size = read_at((*log)->descriptor.get(), to, physical);
-  if (size < 0) return file_error(path_ + "/" + name, "cannot be read");
-  if (static_cast<std::size_t>(size) < to.size()) {
-    return Error{path_ + "/" + name, "is shorter than its index says"};
-  }
-  return std::nullopt;
+std::optional<Error> Container::run(ReadPlan& plan, std::byte* to) const {
+  std::optional<Error> unopened;
+  ReadPlan::Wrong wrong;
+  const std::int64_t right = plan.run(
+      to,
+      [&](std::uint32_t writer, LogToRead& log) {
+        auto opened = logs_->open(directory_.get(), map_.writer_name(writer) + kLogEnding);
+        if (!opened) {
+          const int number = errno;
+          if (!unopened) unopened = Error{"", opened.error().message};
+          return -number;
+        }
+        log = {(*opened)->descriptor.get(), *opened};
+        return 0;
+      },
+      wrong);
+  if (right == plan.bytes()) return std::nullopt;
+  const std::string path = path_ + "/" + map_.writer_name(wrong.log) + kLogEnding;
+  if (unopened) return Error{path, unopened->message};
+  if (wrong.error == -EIO) return Error{path, "is shorter than its index says, or cannot be read"};
+  errno = -wrong.error;
+  return file_error(path, "cannot be read");
+}
+
+Error Container::lost_bytes(const LogPiece& piece) const {
+  return {path_ + "/" + map_.writer_name(piece.writer) + kLogEnding,
+          "has lost bytes that were synced"};
 }
 
 Result<std::size_t> Container::read(std::int64_t offset, std::span<std::byte> to) const {
+  ReadPlan plan;
   std::size_t done = 0;
   std::optional<Error> wrong;
+  const auto run_planned = [&] {
+    if (!wrong) wrong = run(plan, to.data() + done);
+    done += static_cast<std::size_t>(plan.bytes());
+    plan = {};
+  };
   const auto most = static_cast<std::int64_t>(
       std::min<std::size_t>(to.size(), static_cast<std::size_t>(kLargestFile)));
   map_.for_each_piece(offset, most, [&](const LogPiece& piece) {
     if (wrong) return;
-    const auto part = to.subspan(done, static_cast<std::size_t>(piece.length));
-    done += part.size();
     switch (piece.kind) {
       case LogPiece::Kind::kHole:
-        std::ranges::fill(part, std::byte{0});
+        plan.add_zeros(piece.length);
         break;
       case LogPiece::Kind::kMissing:
-        wrong = Error{path_ + "/" + map_.writer_name(piece.writer) + kLogEnding,
-                      "has lost bytes that were synced"};
-        break;
+        wrong = lost_bytes(piece);
+        return;
       case LogPiece::Kind::kData:
-        wrong = read_log(piece.writer, piece.physical, part);
+        plan.add_data(piece.length, piece.writer, piece.physical);
     }
+    if (plan.is_full()) run_planned();
   });
+  run_planned();
   if (wrong) return *wrong;
   return done;
 }

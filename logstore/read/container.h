@@ -12,6 +12,7 @@
 #include "logstore/read/container_files.h"
 #include "logstore/read/limits.h"
 #include "logstore/read/log_map.h"
+#include "logstore/read/read_plan.h"
 
 namespace iotune::logstore {
 
@@ -47,9 +48,10 @@ class Container {
   // error where bytes are missing, and where a log cannot be read. Any thread may ask. Some logs
   // are kept open.
   Result<std::size_t> read(std::int64_t offset, std::span<std::byte> to) const;
-  // All of `to`, from a writer's log.
-  std::optional<Error> read_log(std::uint32_t writer, std::int64_t physical,
-                                std::span<std::byte> to) const;
+  // What is planned, of logs by the map's numbers: `to` has room for it.
+  std::optional<Error> run(ReadPlan& plan, std::byte* to) const;
+  // Of bytes that are missing.
+  Error lost_bytes(const LogPiece& piece) const;
 
  private:
   std::optional<Error> read_writers(const ReadLimits& limits, Logs logs);

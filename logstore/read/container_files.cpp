@@ -35,7 +35,7 @@ std::optional<std::string> writer_of(std::string_view name, std::string_view end
 
 bool is_known(std::string_view name) {
   return name == "." || name == ".." || name == kReadmeName || name == kDescriptionName ||
-         name == kHandleName;
+         name == kHandleName || name == kAppendName;
 }
 
 }  // namespace
@@ -92,6 +92,12 @@ int Descriptor::release() noexcept {
   return fd;
 }
 
+int close_told(Descriptor& file) noexcept {
+  const int fd = file.release();
+  if (fd >= 0 && fd < kTable) g_moved_high[fd].store(false, std::memory_order_relaxed);
+  return ::close(fd) == 0 || errno == EINTR ? 0 : -errno;
+}
+
 Descriptor moved_high(Descriptor low) noexcept {
   const int from = first_high();
   if (!low || low.get() >= from) return low;
@@ -119,6 +125,15 @@ Descriptor open_description(int directory) noexcept {
   Descriptor file(openat(directory, kDescriptionName, O_RDWR | kFlags));
   if (!file && errno != ENOENT && errno != ELOOP) {
     file = Descriptor(openat(directory, kDescriptionName, O_RDONLY | kFlags));
+  }
+  return moved_high(std::move(file));
+}
+
+Descriptor open_openers_lock(int directory, int access) noexcept {
+  constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Descriptor file(openat(directory, kReadmeName, access | kFlags));
+  if (!file && access != O_RDONLY && errno != ENOENT && errno != ELOOP) {
+    file = Descriptor(openat(directory, kReadmeName, O_RDONLY | kFlags));
   }
   return moved_high(std::move(file));
 }
@@ -249,6 +264,15 @@ Result<ContainerNames> list_container(int directory, std::size_t most) {
   return found;
 }
 
+namespace {
+
+std::size_t share_of_descriptors() noexcept {
+  struct rlimit limit {};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 8 : SIZE_MAX;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const OpenFile>> OpenLogs::open(int directory, const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (const auto found = open_.find(name); found != open_.end()) {
@@ -256,10 +280,15 @@ Result<std::shared_ptr<const OpenFile>> OpenLogs::open(int directory, const std:
     return found->second.file;
   }
   auto opened = open_regular(directory, name);
+  if (!opened && (errno == EMFILE || errno == ENFILE) && !holds_) {
+    open_.clear();
+    opened = open_regular(directory, name);
+  }
   if (!opened) return opened.error();
   if (high_) opened->descriptor = moved_high(std::move(opened->descriptor));
   std::shared_ptr<const OpenFile> file = std::make_shared<OpenFile>(std::move(*opened));
-  if (open_.size() >= most_ && !open_.empty()) {
+  const std::size_t most = holds_ ? most_ : std::min(most_, share_of_descriptors());
+  if (open_.size() >= most && !open_.empty()) {
     open_.erase(
         std::ranges::min_element(open_, {}, [](const auto& entry) { return entry.second.used; }));
   }

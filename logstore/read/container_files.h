@@ -41,6 +41,9 @@ class Descriptor {
 // hit, where the limit of open files leaves room for that.
 Descriptor moved_high(Descriptor low) noexcept;
 
+// Closes it, for who wants to know what the storage says then. 0 or -errno.
+int close_told(Descriptor& file) noexcept;
+
 // What was written to a file that stays open leaves this node, as at a close: NFS's clients keep it
 // until then, so that others would not see it, and what went wrong with it would not be told. Where
 // writes go to the storage's own node, it costs two calls that do nothing. 0 or -errno.
@@ -63,6 +66,9 @@ struct FoundContainer {
 int find_container(const char* path, bool follows, FoundContainer& to) noexcept;
 // Its description, as find_container() opens it.
 Descriptor open_description(int directory) noexcept;
+// The file whose flock(2) is shared by all who have the container open. O_RDWR for who wants it
+// alone: some file systems need that.
+Descriptor open_openers_lock(int directory, int access) noexcept;
 
 struct OpenFile {
   Descriptor descriptor;
@@ -112,7 +118,8 @@ struct ContainerNames {
 };
 Result<ContainerNames> list_container(int directory, std::size_t most);
 
-// Logs that are held open, the least recently used one closed for the next. Any thread may ask.
+// Logs that are held open, the least recently used one closed for the next: an eighth of the
+// descriptors that the process may have at most. Any thread may ask.
 class OpenLogs {
  public:
   // `high`: descriptors are moved high.
@@ -121,7 +128,11 @@ class OpenLogs {
   // The file stays open for as long as the caller holds it. As open_regular().
   Result<std::shared_ptr<const OpenFile>> open(int directory, const std::string& name);
   void clear() noexcept;
-  void set_most(std::size_t most) noexcept { most_ = most; }
+  // From now on `most` may be open, and none of them is closed for want of descriptors.
+  void hold(std::size_t most) noexcept {
+    most_ = most;
+    holds_ = true;
+  }
 
  private:
   struct Entry {
@@ -131,6 +142,7 @@ class OpenLogs {
   std::mutex mutex_;
   std::size_t most_;
   bool high_;
+  bool holds_ = false;
   std::uint64_t clock_ = 0;
   std::map<std::string, Entry> open_;
 };

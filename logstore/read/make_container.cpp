@@ -30,19 +30,11 @@ constexpr std::chrono::milliseconds kUsualWait{300};
 constexpr std::chrono::microseconds kLongestPause{20'000};
 constexpr std::chrono::seconds kDeadAfter{60};
 
-std::string name_of(std::uint64_t id, const std::string& path, const char* ending) {
-  char name[48];
-  std::snprintf(name, sizeof name, ".iotune-%016llx.%s", static_cast<unsigned long long>(id),
-                ending);
-  const std::string parent = parent_of(path);
-  return parent == "." ? name : parent + name;
-}
-
 // The same for all who make `path`.
 std::string name_of_draft(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::size_t last = slash == std::string::npos ? 0 : slash + 1;
-  return name_of(Fnv1a::of(path.c_str() + last), path, "draft");
+  return name_beside(Fnv1a::of(path.c_str() + last), path, "draft");
 }
 
 // Has what was made the mode that it should have, whatever umask and the directory's own rules took
@@ -225,8 +217,16 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
+std::string name_beside(std::uint64_t id, const std::string& path, const char* ending) {
+  char name[48];
+  std::snprintf(name, sizeof name, ".iotune-%016llx.%s", static_cast<unsigned long long>(id),
+                ending);
+  const std::string parent = parent_of(path);
+  return parent == "." ? name : parent + name;
+}
+
 std::string name_aside(const std::string& path, const char* ending) {
-  return name_of(random_id(), path, ending);
+  return name_beside(random_id(), path, ending);
 }
 
 // rename(2) replaces an empty directory; not all file systems know how not to.

@@ -36,6 +36,9 @@ mode_t inner_file_mode(mode_t mode) noexcept;
 // A random number that is not 0: a container's id.
 std::uint64_t random_id() noexcept;
 
+// PARENT/.iotune-ID.ENDING, in the directory that `path` lies in.
+std::string name_beside(std::uint64_t id, const std::string& path, const char* ending);
+
 // A name that is free, in the directory that `path` lies in: PARENT/.iotune-ID.ENDING
 std::string name_aside(const std::string& path, const char* ending);
 

@@ -1,5 +1,7 @@
 #include "logstore/store/open_files.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -8,6 +10,19 @@
 #include "logstore/format.h"
 
 namespace iotune::logstore {
+namespace {
+
+// Shared with all who have the container open. Waits while somebody makes an ordinary file of it.
+// None where there are no locks: then nobody makes one.
+Descriptor share_openers_lock(int directory) {
+  Descriptor lock = open_openers_lock(directory, O_RDONLY);
+  while (lock && flock(lock.get(), LOCK_SH) != 0) {
+    if (errno != EINTR) return Descriptor();
+  }
+  return lock;
+}
+
+}  // namespace
 
 OpenFiles& OpenFiles::all() {
   static auto* const files = new OpenFiles;
@@ -22,10 +37,13 @@ bool OpenFiles::key_at(const std::string& path, Key& key) {
 }
 
 // The holders share a pointer of their own, whose end tells us that there is none any more.
-std::shared_ptr<LoggedFile> OpenFiles::hold(Entry& entry) {
+std::shared_ptr<LoggedFile> OpenFiles::hold(Entry& entry, Descriptor openers_lock) {
+  // What others flushed meanwhile is seen by who opens it.
+  entry.file->refresh();
   if (auto held = entry.holders.lock()) return held;
   const std::shared_ptr<StoredFile> file = entry.file;
   std::shared_ptr<LoggedFile> held(file.get(), [file](LoggedFile*) { all().released(file); });
+  file->become_held(std::move(openers_lock));
   entry.holders = held;
   entry.idle_since = 0;
   return held;
@@ -46,12 +64,6 @@ void OpenFiles::enter(std::shared_ptr<StoredFile> opened,
   if (!entry.file) entry.file = std::move(opened);
 }
 
-// What others flushed meanwhile is seen by who opens it.
-std::shared_ptr<LoggedFile> OpenFiles::held(Entry& entry) {
-  entry.file->refresh();
-  return hold(entry);
-}
-
 int OpenFiles::open(const std::string& path, const StoreOptions& options,
                     std::shared_ptr<LoggedFile>& file) {
   // What is given up here is destroyed without the lock, which released() takes.
@@ -60,11 +72,9 @@ int OpenFiles::open(const std::string& path, const StoreOptions& options,
     const std::lock_guard lock(mutex_);
     Key key{};
     const auto found = key_at(path, key) ? entries_.find(key) : entries_.end();
-    if (found != entries_.end()) {
-      file = held(found->second);
-      return 0;
-    }
+    if (found != entries_.end()) file = found->second.holders.lock();
   }
+  if (file) return file->refresh();
   FoundContainer found;
   const int wrong = find_container(path.c_str(), true, found);
   return wrong != 0 ? wrong : open(path, std::move(found), options, file);
@@ -76,7 +86,10 @@ int OpenFiles::open(const std::string& path, FoundContainer&& found, const Store
   std::vector<std::shared_ptr<StoredFile>> forgotten;
   std::shared_ptr<StoredFile> opened;
   struct stat about {};
+  // Without our lock, which who makes an ordinary file may need.
+  Descriptor openers_lock = share_openers_lock(found.directory.get());
   if (fstat(found.description.get(), &about) != 0) return -errno;
+  if (about.st_nlink == 0) return -ENOENT;
   const Key key{about.st_dev, about.st_ino};
   const std::lock_guard lock(mutex_);
   auto entry = entries_.find(key);
@@ -86,8 +99,19 @@ int OpenFiles::open(const std::string& path, FoundContainer&& found, const Store
     enter(std::move(opened), forgotten);
     entry = entries_.find(key);
   }
-  file = held(entry->second);
+  file = hold(entry->second, std::move(openers_lock));
   return 0;
+}
+
+int OpenFiles::flush_closed(const std::string& path) {
+  std::shared_ptr<StoredFile> file;
+  {
+    const std::lock_guard lock(mutex_);
+    Key key{};
+    const auto found = key_at(path, key) ? entries_.find(key) : entries_.end();
+    if (found != entries_.end()) file = found->second.file;
+  }
+  return file ? file->flush() : 0;
 }
 
 void OpenFiles::released(const std::shared_ptr<StoredFile>& file) noexcept {
@@ -218,6 +242,10 @@ void LoggedFile::at_exit() noexcept {
     OpenFiles::all().at_exit();
     return 0;
   });
+}
+
+int LoggedFile::flush_closed(const std::string& path) noexcept {
+  return guarded([&]() -> int { return OpenFiles::all().flush_closed(path); });
 }
 
 void LoggedFile::close_idle() noexcept {

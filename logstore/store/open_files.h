@@ -26,6 +26,7 @@ class OpenFiles {
   // The container at `path` is about to be removed by this process.
   void before_removal(const std::string& path);
   void close_idle();
+  int flush_closed(const std::string& path);
 
   // Nobody is inside any file between the two.
   void before_fork();
@@ -49,8 +50,7 @@ class OpenFiles {
   // With the lock held.
   void enter(std::shared_ptr<StoredFile> opened,
              std::vector<std::shared_ptr<StoredFile>>& forgotten);
-  std::shared_ptr<LoggedFile> held(Entry& entry);
-  std::shared_ptr<LoggedFile> hold(Entry& entry);
+  std::shared_ptr<LoggedFile> hold(Entry& entry, Descriptor openers_lock);
   void released(const std::shared_ptr<StoredFile>& file) noexcept;
   std::shared_ptr<StoredFile> too_many_idle(const StoredFile& file) noexcept;
 

@@ -129,19 +129,21 @@ bool OwnWriter::is_gone() const noexcept {
   return name_.empty() || fstat(log_.get(), &log) != 0 || log.st_nlink == 0;
 }
 
-// Data before index: what an index tells of is in the log. (A block that is written for want of
-// room may tell of more for a while; readers leave that out.)
+// Data before index: what an index tells of is in the log. Where the log has no room for the last
+// bytes, the index tells of more; readers leave that out, and have what came before.
 int OwnWriter::flush() noexcept {
   if (lost_ != 0) return lost_;
-  if (const int wrong = buffer_.write_out(); wrong != 0) return wrong;
+  const int no_room = buffer_.write_out();
   // What the storage refused now is lost, like after a sync that failed: the kernel told of it once
   // and let go of the bytes. An index that tells of them would make them zeros.
   if (lost_ = pass_on(log_.get()); lost_ != 0) return lost_;
   if (const int wrong = core_.flush(); wrong != 0) return wrong;
-  if (core_.index_bytes() == passed_on_) return 0;
-  lost_ = pass_on(index_.get());
-  if (lost_ == 0) passed_on_ = core_.index_bytes();
-  return lost_;
+  if (core_.index_bytes() != passed_on_) {
+    lost_ = pass_on(index_.get());
+    if (lost_ != 0) return lost_;
+    passed_on_ = core_.index_bytes();
+  }
+  return no_room;
 }
 
 int OwnWriter::sync() noexcept {

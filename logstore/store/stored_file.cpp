@@ -13,7 +13,6 @@
 #include "logstore/format.h"
 #include "logstore/read/limits.h"
 #include "logstore/read/make_container.h"
-#include "logstore/store/flatten.h"
 
 namespace iotune::logstore {
 namespace {
@@ -31,6 +30,7 @@ std::int64_t ns_of(const timespec& time) {
 template <class Use>
 void each_inner_file(int directory, Use&& use) {
   use(kReadmeName);
+  use(kAppendName);
   use(kDescriptionName);
   const auto names = list_container(directory, ReadLimits{}.writers);
   if (!names) return;
@@ -185,6 +185,18 @@ bool StoredFile::is_removed() const noexcept {
   return fstat(description_file_.get(), &about) != 0 || about.st_nlink == 0;
 }
 
+void StoredFile::become_held(Descriptor openers_lock) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++holders_;
+  openers_lock_ = std::move(openers_lock);
+}
+
+// What is shared with a child of a fork stays locked unless it is said.
+void StoredFile::unlock_openers() noexcept {
+  if (openers_lock_) flock(openers_lock_.get(), LOCK_UN);
+  openers_lock_ = Descriptor();
+}
+
 void StoredFile::become_idle() noexcept {
   guarded([&]() -> int {
     const std::lock_guard lock(mutex_);
@@ -198,6 +210,8 @@ void StoredFile::become_idle() noexcept {
         base_ && (base_->memory_bytes() > kMostIdleBytes || overlay_.extents() > kMostIdleExtents);
     if (is_large && !is_removed()) drop_view();
     if (wrong == 0) leave_to_compaction(false);
+    // Another thread may have opened it again meanwhile.
+    if (--holders_ == 0) unlock_openers();
     return wrong;
   });
 }
@@ -221,14 +235,9 @@ void StoredFile::leave_to_compaction(bool ends) {
       told != index_bytes_looked_at_ && (ends || index_bytes_looked_at_ == 0 ||
                                          told - index_bytes_looked_at_ >= kIndexBytesToLookAgain);
   const int fd = description_file_.get();
-  if (ends && options_.flattens_at_end && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    const int failed = flatten_in_place(current_path());
-    if (failed != 0)
-      say(std::string("stays logs, it was not flattened: ") + std::strerror(-failed));
-    flock(fd, LOCK_UN);
+  if (!options_.compacts_on_close || options_.flattens_on_close || !is_due ||
+      flock(fd, LOCK_EX | LOCK_NB) != 0)
     return;
-  }
-  if (!options_.compacts_on_close || !is_due || flock(fd, LOCK_EX | LOCK_NB) != 0) return;
   index_bytes_looked_at_ = told;
   const OwnFiles own{writer_->name(), told, writer_->core().log_bytes()};
   const int failed =
@@ -246,7 +255,7 @@ void StoredFile::before_removal() noexcept {
     must_look_ = true;
     indexes_were_merged_ = true;  // nobody will read them any more
     if (ready_view() == 0 && base_) {
-      logs_.set_most(kMostLogsOfRemoved);
+      logs_.hold(kMostLogsOfRemoved);
       for (std::uint32_t i = 0; i < base_->writers(); ++i) {
         if (i == own_in_base_ || base_->log_bytes(i) == 0) continue;
         const auto opened = logs_.open(directory_.get(), base_->writer_name(i) + kLogEnding);
@@ -278,7 +287,11 @@ void StoredFile::after_fork(bool is_child) noexcept {
     drop_view();
     survey_.reset();
     append_lock_ = Descriptor();
+    const bool has_openers_lock = static_cast<bool>(openers_lock_);
+    openers_lock_ = Descriptor();
     guarded([&]() -> int {
+      if (has_openers_lock) openers_lock_ = open_openers_lock(directory_.get(), O_RDONLY);
+      if (openers_lock_) flock(openers_lock_.get(), LOCK_SH | LOCK_NB);
       // Where it was removed the old one stays, and with it the inode.
       if (Descriptor own = open_description(directory_.get())) description_file_ = std::move(own);
       return 0;

@@ -16,11 +16,11 @@
 
 #include "logstore/read/container_files.h"
 #include "logstore/read/log_map.h"
+#include "logstore/read/read_plan.h"
 #include "logstore/store/log_windows.h"
 #include "logstore/store/logged_file.h"
 #include "logstore/store/overlay.h"
 #include "logstore/store/own_writer.h"
-#include "logstore/store/read_plan.h"
 #include "logstore/store/survey.h"
 
 namespace iotune::logstore {
@@ -48,7 +48,9 @@ class StoredFile final : public LoggedFile {
   int set_owner(uid_t owner, gid_t group) noexcept override;
   int directory() const noexcept override { return directory_.get(); }
 
-  // Nobody in this process holds it any more: all is flushed, and others may compact.
+  // Somebody in this process opens it, and has the lock of those who have it open (FORMAT.md).
+  void become_held(Descriptor openers_lock) noexcept;
+  // Nobody does any more: all is flushed, and others may compact.
   void become_idle() noexcept;
   // The same for good: this process opens it no more, or ends.
   void leave() noexcept;
@@ -71,6 +73,7 @@ class StoredFile final : public LoggedFile {
 
   // All of these with the lock held; 0 or -errno.
   int ready_writer();
+  void unlock_openers() noexcept;
   void lock_container();
   void unlock_container();
   void leave_to_compaction(bool ends);
@@ -102,7 +105,15 @@ class StoredFile final : public LoggedFile {
   Piece piece_at(std::int64_t offset, std::int64_t end) const;
   // As much of a small read as one log has in a row and was read ahead, or is now; 0: none.
   std::int64_t read_ahead(std::int64_t offset, std::int64_t end, std::byte* to);
-  int make_plan(std::int64_t offset, std::int64_t end, ReadPlan& plan);
+  // A read that is made without the lock: whose logs the plan's numbers are.
+  struct PlannedRead {
+    ReadPlan plan;
+    std::shared_ptr<OwnWriter> own;
+    std::shared_ptr<const LogMap> base;
+  };
+  int make_plan(std::int64_t offset, std::int64_t end, PlannedRead& read);
+  int open_log(const PlannedRead& read, std::uint32_t writer, LogToRead& to);
+  bool view_is_compacted(int& reloads);
   std::int64_t seek(std::int64_t offset, bool to_data);
 
   void say(const std::string& text) const;
@@ -115,6 +126,8 @@ class StoredFile final : public LoggedFile {
   Descriptor directory_;
   // Of `container`: its lock says that a writer is open, and no other file gets its inode.
   Descriptor description_file_;
+  Descriptor openers_lock_;
+  int holders_ = 0;  // 2 while one thread lets it go and another one opens it
   Descriptor append_lock_;
   Descriptor handle_;  // O_PATH, of a container that this process removed
   struct stat key_ {};
@@ -142,7 +155,7 @@ class StoredFile final : public LoggedFile {
   bool said_damage_ = false;
   bool said_no_locks_ = false;
   std::optional<Survey> survey_;
-  std::optional<LogMap> base_;
+  std::shared_ptr<const LogMap> base_;
   std::uint32_t own_in_base_ = analyzer::kHole;
   std::vector<std::string> not_durable_;  // others of the base, for whom no block of theirs vouches
   Overlay overlay_;

@@ -10,7 +10,6 @@
 
 #include "logstore/compact/compaction.h"
 #include "logstore/format.h"
-#include "logstore/store/read_plan.h"
 #include "logstore/store/stored_file.h"
 
 namespace iotune::logstore {
@@ -176,7 +175,7 @@ int StoredFile::merge_once(bool& again) {
     return -EIO;
   }
   drop_view();
-  base_ = std::move(*merged);
+  base_ = std::make_shared<const LogMap>(std::move(*merged));
   own_in_base_ = analyzer::kHole;
   not_durable_.clear();
   const std::string own = !writer_ ? "" : writer_->name().empty() ? kNameless : writer_->name();
@@ -242,44 +241,42 @@ StoredFile::Piece StoredFile::piece_at(std::int64_t offset, std::int64_t end) co
 
 // Of what begins at `offset` and ends at `end`, the file's end or a full plan, whichever is first.
 // An error is about the byte behind what was planned.
-int StoredFile::make_plan(std::int64_t offset, std::int64_t end, ReadPlan& plan) {
+int StoredFile::make_plan(std::int64_t offset, std::int64_t end, PlannedRead& read) {
   if (const int wrong = ready_view(); wrong != 0) return wrong;
   end = std::min(end, since_base_.apply(base_->size()));
-  std::uint32_t latest = kOwnLog;
-  int fd = -1;
   int no_room = 0;  // why the last of our own writes are not in the log yet
-  if (writer_) {
-    no_room = writer_->write_out();
-    plan.keep(writer_);
-    fd = writer_->log();
-  }
-  const int own = fd;
-  while (offset < end && !plan.is_full()) {
+  if (writer_) no_room = writer_->write_out();
+  read.own = writer_;
+  read.base = base_;
+  while (offset < end && !read.plan.is_full()) {
     const Piece piece = piece_at(offset, end);
     if (piece.kind == LogPiece::Kind::kMissing) return -EIO;
     if (piece.kind == LogPiece::Kind::kHole) {
-      plan.add_zeros(piece.end - offset);
+      read.plan.add_zeros(piece.end - offset);
     } else {
-      if (piece.writer != latest) {
-        latest = piece.writer;
-        fd = own;
-        if (latest != kOwnLog) {
-          auto log = logs_.open(directory_.get(), base_->writer_name(latest) + kLogEnding);
-          if (!log) {
-            const int wrong = errno;
-            if (wrong != ENOENT) say(log.error().text());
-            return -wrong;
-          }
-          fd = (*log)->descriptor.get();
-          plan.keep(std::move(*log));
-        }
-      }
       const std::int64_t physical_end = piece.physical + piece.end - offset;
-      if (latest == kOwnLog && no_room != 0 && physical_end > writer_->held_from()) return no_room;
-      plan.add_data(piece.end - offset, fd, piece.physical);
+      const bool is_own = piece.writer == kOwnLog;
+      if (is_own && no_room != 0 && physical_end > writer_->held_from()) return no_room;
+      read.plan.add_data(piece.end - offset, piece.writer, piece.physical);
     }
     offset = piece.end;
   }
+  return 0;
+}
+
+// Without the lock.
+int StoredFile::open_log(const PlannedRead& read, std::uint32_t writer, LogToRead& to) {
+  if (writer == kOwnLog) {
+    to.fd = read.own->log();
+    return 0;
+  }
+  auto log = logs_.open(directory_.get(), read.base->writer_name(writer) + kLogEnding);
+  if (!log) {
+    const int wrong = errno;
+    if (wrong != ENOENT) say(log.error().text());
+    return -wrong;
+  }
+  to = {(*log)->descriptor.get(), *log};
   return 0;
 }
 
@@ -309,6 +306,15 @@ std::int64_t StoredFile::read_ahead(std::int64_t offset, std::int64_t end, std::
   return piece.end - offset;
 }
 
+// A log of it is gone: is another view to be merged?
+bool StoredFile::view_is_compacted(int& reloads) {
+  const std::lock_guard guard(mutex_);
+  if (removed_ || ++reloads >= kMostTries) return false;
+  drop_view();
+  survey_.reset();
+  return true;
+}
+
 std::int64_t StoredFile::read(std::int64_t offset, void* to, std::size_t size) noexcept {
   return guarded([&]() -> std::int64_t {
     if (offset < 0) return -EINVAL;
@@ -321,8 +327,8 @@ std::int64_t StoredFile::read(std::int64_t offset, void* to, std::size_t size) n
     std::int64_t done = 0;
     int reloads = 0;
     while (offset + done < end) {
-      ReadPlan plan;  // takes no memory until something is planned
-      int wrong = 0;
+      PlannedRead planned;  // takes no memory until something is planned
+      ReadPlan::Wrong wrong;
       {
         const std::lock_guard guard(mutex_);
         if (end - offset - done <= kSmallRead) {
@@ -330,21 +336,20 @@ std::int64_t StoredFile::read(std::int64_t offset, void* to, std::size_t size) n
           done += ahead;
           if (ahead != 0) continue;
         }
-        wrong = make_plan(offset + done, end, plan);
-        // Compacted away since the map was merged: its bytes lie in another log now.
-        if (wrong == -ENOENT && !removed_ && ++reloads < kMostTries) {
-          drop_view();
-          survey_.reset();
-          continue;
-        }
+        wrong.error = make_plan(offset + done, end, planned);
       }
-      if (wrong == -ENOENT) wrong = -EIO;
       // Logs are read without the lock.
-      const std::int64_t planned = plan.bytes();
-      const std::int64_t right = plan.run(bytes + done, wrong);
+      const std::int64_t right = planned.plan.run(
+          bytes + done,
+          [&](std::uint32_t log, LogToRead& opened) { return open_log(planned, log, opened); },
+          wrong);
       done += right;
-      if (right < planned || wrong != 0) return done > 0 ? done : wrong;
-      if (planned == 0) break;
+      // Compacted away since the map was merged: its bytes lie in another log now.
+      if (wrong.error == -ENOENT && view_is_compacted(reloads)) continue;
+      if (right < planned.plan.bytes() || wrong.error != 0) {
+        return done > 0 ? done : wrong.error == -ENOENT ? -EIO : wrong.error;
+      }
+      if (right == 0) break;
     }
     return done;
   });

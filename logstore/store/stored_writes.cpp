@@ -1,6 +1,7 @@
 // What a program changes, and the writer that it goes to.
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -156,7 +157,7 @@ std::int64_t StoredFile::write(std::int64_t offset, const void* from, std::size_
   });
 }
 
-// Appenders hold a lock on README from the look at the size until the write can be seen. The lock
+// Appenders hold a lock on `append` from the look at the size until the write can be seen. The lock
 // on `container` will not do: on NFS locks of either kind are locks of the whole file's bytes, and
 // every writer has that one shared.
 std::int64_t StoredFile::append(const void* from, std::size_t size, std::int64_t& offset) noexcept {
@@ -165,11 +166,13 @@ std::int64_t StoredFile::append(const void* from, std::size_t size, std::int64_t
     // A container that another process removed is no longer anybody else's to append to.
     if (!append_lock_ && !removed_) {
       constexpr int kFlags = O_NOFOLLOW | O_CLOEXEC;
-      Descriptor file(openat(directory_.get(), kReadmeName, O_RDWR | kFlags));
+      Descriptor file(openat(directory_.get(), kAppendName, O_RDWR | kFlags));
       if (!file && errno == ENOENT) {
-        file = Descriptor(openat(directory_.get(), kReadmeName, O_RDWR | O_CREAT | kFlags, 0666));
+        file = Descriptor(openat(directory_.get(), kAppendName, O_RDWR | O_CREAT | kFlags, 0666));
+        // Whoever may come here may append.
+        if (file) fchmod(file.get(), 0666);
       }
-      if (!file) file = Descriptor(openat(directory_.get(), kReadmeName, O_RDONLY | kFlags));
+      if (!file) file = Descriptor(openat(directory_.get(), kAppendName, O_RDONLY | kFlags));
       append_lock_ = moved_high(std::move(file));
     }
     const int fd = append_lock_.get();

@@ -14,8 +14,9 @@
 
 #include "logstore/compact/compaction.h"
 #include "logstore/compact/merge_container.h"
+#include "logstore/flat/attributes.h"
+#include "logstore/flat/flat_copy.h"
 #include "logstore/read/container.h"
-#include "logstore/read/flat_copy.h"
 #include "logstore/read/map_walk.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
@@ -164,6 +165,14 @@ py::dict compact_container(const std::string& path, double least_live, bool keep
   return all;
 }
 
+void take_attributes_of(const std::string& container, int file) {
+  const Descriptor directory(open(container.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const int wrong = directory ? take_attributes(directory.get(), file) : -errno;
+  if (wrong == 0) return;
+  throw CoreError(container + ": its mode, owner and attributes cannot be given to the copy: " +
+                  std::strerror(-wrong));
+}
+
 // Both names change what they stand for, at once. False where the file system cannot.
 bool exchange_names(const std::string& one, const std::string& other) {
   if (renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) return true;
@@ -258,5 +267,6 @@ void bind_logstore(py::module_& module) {
           py::arg("most"));
   module.def("compact_log_container", &compact_container, py::arg("path"), py::arg("least_live"),
              py::arg("keeps_indexes"));
+  module.def("take_log_attributes", &take_attributes_of, py::arg("container"), py::arg("file"));
   module.def("exchange_names", &exchange_names, py::arg("one"), py::arg("other"));
 }

@@ -179,6 +179,14 @@ def find_real(call: Call, own_name: str, caller: str) -> str:
     )
 
 
+def joint(call: Call) -> str:
+    """What ranks do together where they open or close an MPI file."""
+    kinds = {a.kind: a.name for a in call.arguments}
+    if call.name == "MPI_File_open":
+        return fill(templates.JOINT_OPEN, file="file")
+    return fill(templates.JOINT_CLOSE, file=kinds["fhclose"]) if "fhclose" in kinds else ""
+
+
 def closing(call: Call) -> str:
     kinds = {"fhclose": templates.CLOSING_FILE, "sessionclose": templates.CLOSING_SESSION}
     return "\n".join(
@@ -238,6 +246,7 @@ def body(call: Call, own_name: str, caller: str) -> str:
         find_real=find_real(call, own_name, caller),
         # What HDF5 does with files that are sampled out, but not the run's end in there.
         ignored=", kUnrecordedBit" if is_of_file(call) else "",
+        joint=joint(call),
         provider=templates.PROVIDER if uses_provider(call) else "",
         before=fill(templates.BEFORE, **hooks) if has_before else "",
         closing=closing(call),

@@ -133,6 +133,7 @@ if ($condition) {
 # the real function; what is recorded is what the program passed.
 BODY = """\
 $find_real
+$joint
 CallScope scope(Layer::$layer$ignored);
 if (goes_straight_through(scope, found)) return real($arguments);
 $provider
@@ -170,6 +171,10 @@ const auto real = [&]($typed_words) {
       found.function)($small_words);
 };
 """
+
+# Around a call that opens or closes an MPI file (recorder/hooks/open_hooks.h).
+JOINT_OPEN = "const JointOpen joint(found.provider, arg_comm, arg_$file);"
+JOINT_CLOSE = "const JointClose joint(found.provider, arg_$file);"
 
 PROVIDER = "Provider& provider = *found.provider;"
 

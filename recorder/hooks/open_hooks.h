@@ -94,9 +94,21 @@ struct MpiioHooks {
   void (*before_ordered)(Provider& mpi, Word file);
 };
 
+// Around an MPI_File_open and an MPI_File_close, in every mode. They may call MPI as the call itself
+// may: collectively over its communicator.
+struct JointHooks {
+  void (*opening)();
+  // `handle` is MPI_FILE_NULL, or 0, where the call failed.
+  void (*opened)(Provider& mpi, Word comm, Word handle);
+  // False: `closed` has nothing to do. Else it gets the two.
+  bool (*closing)(Word handle, Word& comm, void*& file);
+  void (*closed)(Provider& mpi, Word comm, void* file);
+};
+
 extern FileOpenHooks g_file_open_hooks;
 extern Hdf5Hooks g_hdf5_hooks;
 extern MpiioHooks g_mpiio_hooks;
+extern JointHooks g_joint_hooks;
 
 // From now on nothing is done about opens by POSIX, nor when the run ends. The tables of MPI and
 // HDF5 stay as they are, because their opens are agreed on with other ranks.

@@ -253,7 +253,7 @@ def compact(
 def write_map(
     file: _File,
     output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="CSV", help="Default: stdout.")
+        Optional[Path], typer.Option("-o", "--output", metavar="CSV", help="- is stdout.")
     ] = None,
     drawing: Annotated[
         Optional[Path],
@@ -276,7 +276,7 @@ def write_map(
     log_map = LogMap(file)
     if not log_map.has_times:
         say("what was compacted has no times: there is no column of them")
-    if output is None:
+    if output is None or output == Path("-"):
         for lines in log_map.csv():
             sys.stdout.buffer.write(lines)
         return

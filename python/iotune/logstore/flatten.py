@@ -26,7 +26,9 @@ from iotune.output_file import demand_replaceable, take_name
 from iotune.reports.tables import size_text
 from iotune.talk import say
 
-PIECE_BYTES = 64 << 20
+# Ranks and later attempts share the work in pieces: at most so large, and where the file is small
+# at least so large.
+PIECE_BYTES, LEAST_PIECE_BYTES = 64 << 20, 4 << 20
 _PLAN, _PART, _MOVED, _COMPLETE = "plan.json", "part", "container", "complete"
 
 
@@ -137,7 +139,7 @@ class _Flattening:
                 "id": container.id,
                 "size": container.size,
                 "state": state_of(self._source),
-                "piece": PIECE_BYTES,
+                "piece": _piece_bytes(container.size),
             }
             try:
                 with self._alone():
@@ -228,8 +230,9 @@ class _Flattening:
     def _finish(self, plan: dict[str, Any]) -> None:
         if len(self._done()) != _pieces_of(plan):
             raise Error(f"{self._work} has not all pieces: run the command again")
-        _take_attributes(self._source, self._part)
-        with self._part.open("rb") as part:
+        with self._part.open("r+b") as part:
+            with as_error():
+                native_part().take_log_attributes(os.fsencode(self._source), part.fileno())
             os.fsync(part.fileno())
         if self._in_place:
             (self._work / _COMPLETE).touch()
@@ -266,14 +269,9 @@ def _pieces_of(plan: dict[str, Any]) -> int:
     return int(-(-plan["size"] // plan["piece"]))
 
 
-def _take_attributes(container: Path, copy: Path) -> None:
-    """Mode, times and, as far as allowed, the owner of the file that the container is."""
-    handle = container / "handle"
-    about = (handle if handle.exists() else container / "container").stat()
-    with contextlib.suppress(PermissionError):
-        os.chown(copy, about.st_uid, about.st_gid)
-    os.chmod(copy, stat.S_IMODE(about.st_mode))
-    os.utime(copy, ns=(about.st_atime_ns, about.st_mtime_ns))
+def _piece_bytes(size: int) -> int:
+    """By the file alone: the next attempt may have another number of ranks."""
+    return min(PIECE_BYTES, max(LEAST_PIECE_BYTES, -(-size // 64)))
 
 
 def _sync_directory(directory: Path) -> None:

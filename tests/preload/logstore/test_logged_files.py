@@ -324,27 +324,8 @@ def untouched(place: Place) -> None:
     assert of_a_thousand_rounds(IOTUNE_LOGSTORE=place.scratch / "logs") == without
 
 
-def flattened_at_end(place: Place) -> None:
-    """With IOTUNE_LOGSTORE_CLOSE=flatten the last process leaves ordinary files, whole."""
-    _, logs = folders(place, "flattened")
-    program = (
-        "import os, sys\n"
-        "fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o640)\n"
-        "child = os.fork()\n"
-        "for i in range(0, 5000, 7): os.pwrite(fd, b'%d' % (i % 10), 5 * i)\n"
-        "os.ftruncate(fd, 50_000)\n"
-        "os.utime(fd, (1_000_000_000, 1_000_000_000))\n"
-        "if child: os.waitpid(child, 0)\n"
-    )
-    wanted = bytearray(50_000)
-    for i in range(0, 5000, 7):
-        wanted[5 * i] = ord(str(i % 10))
-    logged(place, sys.executable, "-c", program, logs / "f", IOTUNE_LOGSTORE_CLOSE="flatten")
-    file = logs / "f"
-    assert file.is_file() and file.read_bytes() == wanted
-    status = file.stat()
-    assert (status.st_mode & 0o777, status.st_mtime) == (0o640, 1_000_000_000), status
-    assert os.listdir(logs) == ["f"], os.listdir(logs)
+def close_unknown(place: Place) -> None:
+    _, logs = folders(place, "close")
     done = place.right(place.run("true", IOTUNE_LOGSTORE=logs, IOTUNE_LOGSTORE_CLOSE="melt"))
     (line,) = done.err.decode().splitlines()
     assert "IOTUNE_LOGSTORE_CLOSE=melt" in line and "flatten" in line, line
@@ -481,7 +462,7 @@ if __name__ == "__main__":
             "modes": modes,
             "recorded": recorded,
             "untouched": untouched,
-            "flattened-at-end": flattened_at_end,
+            "close-unknown": close_unknown,
             "full-disk": full_disk,
             "damaged": damaged,
             "two-jobs": two_jobs,

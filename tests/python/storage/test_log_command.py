@@ -129,3 +129,12 @@ def test_newer_and_hostile_ones_are_one_line(kept: Path, tmp_path: Path) -> None
     assert b"version 2" in shown.stderr
     assert shown.stderr.count(b"\n") == 1
     assert b"is no container" in run("cat", tmp_path).stderr
+
+
+def test_a_dash_is_stdout(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plain = run("map", kept)
+    dash = run("map", kept, "-o", "-")
+    assert dash.returncode == 0, dash.stderr
+    assert dash.stdout == plain.stdout != b""
+    assert not Path("-").exists()

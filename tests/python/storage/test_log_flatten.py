@@ -74,6 +74,20 @@ def test_a_copy_has_bytes_mode_and_time(kept: Path, tmp_path: Path, content: byt
     assert {one.name for one in tmp_path.iterdir()} == {"file", "copy"}
 
 
+def test_extended_attributes_survive(kept: Path, tmp_path: Path) -> None:
+    try:
+        os.setxattr(kept, "user.note", b"given to the directory")
+    except OSError:
+        pytest.skip("NOT VERIFIED: no extended attributes here")
+    os.setxattr(kept / "handle", "user.origin", b"given by a mount")
+    copy = tmp_path / "copy"
+    assert flatten(kept, copy).returncode == 0
+    assert flatten(kept).returncode == 0
+    for file in (copy, kept):
+        assert os.getxattr(file, "user.note") == b"given to the directory"
+        assert os.getxattr(file, "user.origin") == b"given by a mount"
+
+
 def test_in_its_own_place_the_file_replaces_the_container(kept: Path, content: bytes) -> None:
     with (kept / "container").open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_SH)

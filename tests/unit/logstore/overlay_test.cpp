@@ -10,7 +10,7 @@
 #include <random>
 #include <string>
 
-#include "logstore/store/read_plan.h"
+#include "logstore/read/read_plan.h"
 
 namespace iotune::logstore {
 namespace {
@@ -79,21 +79,26 @@ class ReadPlanTest : public ::testing::Test {
   ~ReadPlanTest() override { close(fd_); }
 
   int fd_ = memfd_create("log", 0);
+  ReadPlan::Open open_ = [this](std::uint32_t log, LogToRead& to) {
+    EXPECT_EQ(log, 7U);
+    to.fd = fd_;
+    return 0;
+  };
 };
 
 TEST_F(ReadPlanTest, what_lies_together_in_a_log_need_not_in_the_file) {
   ReadPlan plan;
-  plan.add_data(2, fd_, 6);
+  plan.add_data(2, 7, 6);
   plan.add_zeros(3);
-  plan.add_data(2, fd_, 4);
-  plan.add_data(1, fd_, 8);
-  plan.add_data(1, fd_, 9);
+  plan.add_data(2, 7, 4);
+  plan.add_data(1, 7, 8);
+  plan.add_data(1, 7, 9);
   ASSERT_EQ(plan.bytes(), 9);
   std::string bytes(9, '?');
-  int wrong = 0;
-  EXPECT_EQ(plan.run(reinterpret_cast<std::byte*>(bytes.data()), wrong), 9);
+  ReadPlan::Wrong wrong;
+  EXPECT_EQ(plan.run(reinterpret_cast<std::byte*>(bytes.data()), open_, wrong), 9);
   EXPECT_EQ(bytes, std::string("gh\0\0\0efij", 9));
-  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(wrong.error, 0);
 }
 
 TEST_F(ReadPlanTest, bytes_before_the_first_that_is_not_there_are_right) {
@@ -101,13 +106,14 @@ TEST_F(ReadPlanTest, bytes_before_the_first_that_is_not_there_are_right) {
     ASSERT_EQ(ftruncate(fd_, there), 0);
     // Of the read's bytes 0 to 3 the log has 6 to 9, of 4 to 9 it has 0 to 5.
     ReadPlan plan;
-    plan.add_data(4, fd_, 6);
-    plan.add_data(6, fd_, 0);
+    plan.add_data(4, 7, 6);
+    plan.add_data(6, 7, 0);
     std::string bytes(10, '?');
-    int wrong = 0;
-    const std::int64_t right = plan.run(reinterpret_cast<std::byte*>(bytes.data()), wrong);
+    ReadPlan::Wrong wrong;
+    const std::int64_t right = plan.run(reinterpret_cast<std::byte*>(bytes.data()), open_, wrong);
     EXPECT_EQ(right, there > 6 ? there - 6 : 0) << there;
-    EXPECT_EQ(wrong, -EIO);
+    EXPECT_EQ(wrong.error, -EIO);
+    EXPECT_EQ(wrong.log, 7U);
     ASSERT_EQ(ftruncate(fd_, 0), 0);
     ASSERT_EQ(pwrite(fd_, "abcdefghij", 10, 0), 10);
   }

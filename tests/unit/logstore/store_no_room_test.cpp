@@ -11,13 +11,14 @@
 #include "store_fixture.h"
 
 namespace {
-int g_refusal = 0;       // an errno: so every pwrite(2) answers
-int g_late_refusal = 0;  // an errno: so every close(2) answers, as NFS's where the server refused
-int g_closed = -1;       // what was closed last
+int g_refusal = 0;        // an errno: so every pwrite(2) answers
+std::size_t g_small = 0;  // but for those of no more bytes
+int g_late_refusal = 0;   // an errno: so every close(2) answers, as NFS's where the server refused
+int g_closed = -1;        // what was closed last
 }  // namespace
 
 extern "C" ssize_t pwrite(int fd, const void* from, std::size_t size, off_t offset) {
-  if (g_refusal != 0) {
+  if (g_refusal != 0 && size > g_small) {
     errno = g_refusal;
     return -1;
   }
@@ -37,7 +38,10 @@ namespace {
 
 class NoRoomTest : public testing::StoreTest, public ::testing::WithParamInterface<int> {
  protected:
-  ~NoRoomTest() override { g_refusal = g_late_refusal = 0; }
+  ~NoRoomTest() override {
+    g_refusal = g_late_refusal = 0;
+    g_small = 0;
+  }
   std::string refusal() const { return "error " + std::to_string(GetParam()); }
 };
 
@@ -56,6 +60,21 @@ TEST_P(NoRoomTest, own_reads_see_what_was_flushed_and_fail_for_the_rest_until_th
   EXPECT_EQ(file->sync(), 0);
   EXPECT_EQ(flushed_text(), "flushedaccepted");
   EXPECT_TRUE(said().empty());
+}
+
+// A limit of the file's size, or the last block of a disk: the log is full, the index is not.
+TEST_P(NoRoomTest, what_the_log_has_is_in_the_index_when_its_end_is_refused) {
+  auto file = open();
+  const std::string piece(16384, 'x');
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(put(*file, i * std::ssize(piece), piece), std::ssize(piece));
+  g_refusal = GetParam();
+  g_small = 4096;
+  EXPECT_EQ(file->flush(), -GetParam());
+  file.reset();
+  const auto container = Container::open(path_);
+  ASSERT_TRUE(container);
+  EXPECT_EQ(container->map().size(), 4 * std::ssize(piece));
 }
 
 TEST_P(NoRoomTest, with_a_view_that_was_there_only_what_has_no_room_cannot_be_read) {
@@ -173,7 +192,7 @@ TEST_F(FewFilesTest, what_is_passed_on_takes_no_low_number) {
   EXPECT_EQ(g_closed, -1) << "synced in place";
 }
 
-INSTANTIATE_TEST_SUITE_P(Reasons, NoRoomTest, ::testing::Values(ENOSPC, EDQUOT));
+INSTANTIATE_TEST_SUITE_P(Reasons, NoRoomTest, ::testing::Values(ENOSPC, EDQUOT, EFBIG));
 
 }  // namespace
 }  // namespace iotune::logstore
