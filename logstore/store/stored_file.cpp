@@ -191,9 +191,8 @@ void StoredFile::become_held(Descriptor openers_lock) noexcept {
   openers_lock_ = std::move(openers_lock);
 }
 
-// What is shared with a child of a fork stays locked unless it is said.
+// By closing alone: a child of a fork that has no lock of its own yet keeps this one.
 void StoredFile::unlock_openers() noexcept {
-  if (openers_lock_) flock(openers_lock_.get(), LOCK_UN);
   openers_lock_ = Descriptor();
 }
 
@@ -287,11 +286,11 @@ void StoredFile::after_fork(bool is_child) noexcept {
     drop_view();
     survey_.reset();
     append_lock_ = Descriptor();
-    const bool has_openers_lock = static_cast<bool>(openers_lock_);
-    openers_lock_ = Descriptor();
     guarded([&]() -> int {
-      if (has_openers_lock) openers_lock_ = open_openers_lock(directory_.get(), O_RDONLY);
-      if (openers_lock_) flock(openers_lock_.get(), LOCK_SH | LOCK_NB);
+      if (openers_lock_) {
+        Descriptor own = open_openers_lock(directory_.get(), O_RDONLY);
+        if (own && flock(own.get(), LOCK_SH | LOCK_NB) == 0) openers_lock_ = std::move(own);
+      }
       // Where it was removed the old one stays, and with it the inode.
       if (Descriptor own = open_description(directory_.get())) description_file_ = std::move(own);
       return 0;
