@@ -66,14 +66,16 @@ struct MpiApi {
   int (*MPI_Finalized)(int*);
   // Of files opened for appending, and of the representation external32: may be missing.
   int (*MPI_File_get_position)(Word, std::int64_t*);
-  int (*MPI_Pack_external)(const char*, const void*, int, Word, void*, std::int64_t,
-                           std::int64_t*);
+  int (*MPI_Pack_external)(const char*, const void*, int, Word, void*, std::int64_t, std::int64_t*);
 };
 
 // MPI_Comm_split of one of the program's communicators with color 0 and this rank as key. An
 // error is returned (comm_null) and never met by the program's error handler, which would
 // abort it; the new communicator returns errors, too.
 Word split_quietly(const MpiApi& mpi, Word comm) noexcept;
+
+// Does every member belong to this rank's world? Others may not be loaded, and are not counted.
+bool is_inside_world(const MpiApi& mpi, Word comm) noexcept;
 
 // The value of `key`, cut to `bytes` with its NUL. False where `info` has no such key. Local.
 bool read_info(const MpiApi& mpi, Word info, const char* key, char* value, int bytes) noexcept;

@@ -12,9 +12,9 @@ namespace {
 // A hole without a whole block in it takes room all the same, and cuts a write in two.
 constexpr std::int64_t kLeastHole = 4096;
 
-class Copy {
+class FlatCopy {
  public:
-  Copy(const Container& container, int to, std::int64_t length)
+  FlatCopy(const Container& container, int to, std::int64_t length)
       : container_(container), to_(to), buffer_(container, std::max<std::int64_t>(length, 0)) {}
 
   void take(const LogPiece& piece) {
@@ -83,7 +83,7 @@ class Copy {
 
 Result<std::int64_t> copy_flat(const Container& container, int to, std::int64_t offset,
                                std::int64_t length) {
-  Copy copy(container, to, length);
+  FlatCopy copy(container, to, length);
   container.map().for_each_piece(offset, length, [&](const LogPiece& piece) { copy.take(piece); });
   if (auto wrong = copy.finish()) return *wrong;
   return copy.written();

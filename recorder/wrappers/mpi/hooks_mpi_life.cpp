@@ -31,6 +31,16 @@ void before_init(HookState&) noexcept {
   ++t_thread.ours;
 }
 
+// Every loaded rank votes, whatever it has been asked for.
+void agree_on_joint_opens(const MpiApi& mpi) noexcept {
+  const std::int64_t own = g_joint_hooks.is_used ? 1 : 0;
+  std::int64_t least = 0;
+  const MpiConstants& constants = mpi.constants;
+  const int result =
+      mpi.MPI_Allreduce(&own, &least, 1, constants.int64, constants.op_min, constants.comm_world);
+  g_joint_hooks.all_use = result == 0 && least == 1;
+}
+
 void after_init(Provider& provider, int result) noexcept {
   --t_thread.ours;
   if (result != 0) return;
@@ -50,7 +60,7 @@ void after_init(Provider& provider, int result) noexcept {
   mpi->MPI_Comm_rank(mpi->constants.comm_world, &rank);
   mpi->MPI_Comm_size(mpi->constants.comm_world, &size);
   set_world(rank, size, mpi->version, nullptr);
-  settle_presence(size);
+  if (settle_presence(size) && size > 1) agree_on_joint_opens(*mpi);
   set_world_provider(&provider);
   set_quiet_rank(rank != 0);
   g_life_hooks.after_mpi_init(provider);
