@@ -39,7 +39,6 @@ demo: install kernels ## the whole loop on two kernels: record, train, run again
 	@tools/demo.sh
 
 bench: build install ## measure: tests/bench/*/bench_*.py, or the one called NAME=
-	@cmake --build --preset dev --target tests/bench/all
 	@tools/bench.sh $(NAME)
 
 results: setup ## the tables of docs/results from their data; NAME= takes a run in first

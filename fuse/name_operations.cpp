@@ -4,6 +4,7 @@
 #include <fuse.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -51,7 +52,9 @@ int do_mknod(const char* path, mode_t mode, dev_t device) {
   const NameInFolder name(place);
   if (!name.is_there()) return answer(request, -1);
   if (!S_ISREG(mode)) {
-    return made(request, ::mknodat(name.folder(), name.name(), mode, device), name, mode & S_IFMT);
+    // mknodat is a function of glibc since 2.33 only.
+    const long result = ::syscall(SYS_mknodat, name.folder(), name.name(), mode, device);
+    return made(request, static_cast<int>(result), name, mode & S_IFMT);
   }
   const int fd = ::openat(name.folder(), name.name(),
                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 07777);

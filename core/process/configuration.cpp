@@ -273,11 +273,13 @@ IOTUNE_START_CODE bool reads_sample(const char* record) noexcept {
          (prefetch == nullptr || std::strcmp(prefetch, "none") == 0);
 }
 
-// Whoever asks for a trace gets one of every program.
+// A trace that was asked for is one of every program. "none" of the user's leaves out none of the
+// everyday ones, too.
 IOTUNE_START_CODE bool is_left_out(const StartedProgram& program, const char* listed,
                                    const SiteLimits& limits) noexcept {
   if (g_configuration.is_launcher || g_configuration.trace_path != nullptr) return false;
-  return is_everyday_program(program) || is_listed_program(limits.programs, program) ||
+  const bool all = listed != nullptr && std::strcmp(listed, "none") == 0;
+  return (!all && is_everyday_program(program)) || is_listed_program(limits.programs, program) ||
          is_listed_program(listed, program);
 }
 

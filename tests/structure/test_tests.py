@@ -145,7 +145,10 @@ def unmarked_ranks(root: Path) -> list[str]:
             for part in [*(node.module or "").split("."), *(alias.name for alias in node.names)]
         }
         marked = any(isinstance(node, ast.Attribute) and node.attr == "mpi" for node in nodes)
-        if imported & STARTS_RANKS and not marked:
+        habits = "Habits" in imported and any(
+            isinstance(node, ast.keyword) and node.arg == "ranks" for node in nodes
+        )
+        if (imported & STARTS_RANKS or habits) and not marked:
             wrong.append(name)
     return wrong
 

@@ -49,7 +49,7 @@ class Place:
             # Runs of a test are short, and the next one is to know what they did.
             IOTUNE_LEARN_MS="20000",
             # And they move little.
-            IOTUNE_KEEP_ABOVE_MIB="0",
+            IOTUNE_KEEP_ABOVE_MIB="0", IOTUNE_EXCLUDE_PROGRAMS="none",
         )  # fmt: skip
         for name, value in more.items():
             env.pop(name, None)

@@ -35,6 +35,8 @@ def check(place: Place, mpi: Mpi) -> None:
     said: dict[int, list[tuple[str, list[int]]]] = {0: [], 1: []}
     for line in done.out.decode().splitlines():
         by, name, *numbers = line.split()
+        if name in ("MPI_File_open", "MPI_File_seek"):
+            numbers.append("-1")  # the place, where it is the file's end: none of these has it
         said[int(by)].append((name, [int(n) for n in numbers]))
     issued = {name for lines in said.values() for name, _ in lines}
     missing = table() - issued - NOT_PRINTED

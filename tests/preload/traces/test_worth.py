@@ -13,7 +13,9 @@ from support.preloaded import Done
 from support.repository import IOTUNE
 
 # As a user has them: no trace is asked for, and the default says what is worth one.
-BARE: dict[str, Any] = {"IOTUNE_TRACE": None, "IOTUNE_KEEP_ABOVE_MIB": None}
+BARE: dict[str, Any] = {
+    "IOTUNE_TRACE": None, "IOTUNE_KEEP_ABOVE_MIB": None, "IOTUNE_EXCLUDE_PROGRAMS": None,
+}  # fmt: skip
 MIB = 1 << 20
 LITTLE, MUCH = MIB, 24 * MIB  # the limit is 16 MiB
 WRITE = """
@@ -186,7 +188,7 @@ def everyday_names(place: Place) -> None:
     for name, source, words, left in (
         ("sort", "posix_calls", ["data", "plain"], 0),
         ("sorts", "posix_calls", ["data", "plain"], 1),
-        ("sort", "vpic-io", ["--file", "data.h5", "--particles", "1024"], 1),
+        ("sort", "vpic-io", ["--output", "data.h5", "--particles", "1024"], 1),
     ):  # fmt: skip
         if not (place.bin / source).exists():
             not_verified(f"{source} under the name {name}: it was not built")

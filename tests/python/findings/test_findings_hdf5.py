@@ -10,7 +10,7 @@ from iotune import core
 from iotune.findings import datasets, findings_of
 from support.installed.habits import Habits, ids, needs_the_library
 
-pytestmark = needs_the_library
+pytestmark = [pytest.mark.mpi, needs_the_library]
 
 RANKS = 4
 HABITS = {

@@ -8,7 +8,7 @@ from iotune.findings import findings_of, look
 from iotune.findings.facts import Facts
 from support.installed.habits import Habits, ids, needs_the_library
 
-pytestmark = needs_the_library
+pytestmark = [pytest.mark.mpi, needs_the_library]
 
 RANKS = 4
 HABITS = {

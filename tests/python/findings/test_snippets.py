@@ -22,6 +22,8 @@ from iotune.replay.mpi import find_mpi
 from iotune.traces.summary import RunSummary
 from support.repository import program_source
 
+pytestmark = pytest.mark.mpi
+
 AROUND = program_source("snippets")
 # Names that only quoting gets through a compiler and a shell.
 AWKWARD = Named(
@@ -100,7 +102,8 @@ def test_the_lines_run(one: Snippet, tmp_path: Path) -> None:
     if one.language == "shell":
         (tmp_path / "lfs").write_text("#!/bin/sh\ntest $# = 6\n")
         (tmp_path / "iotune").write_text("#!/bin/sh\ntest $# = 4\n")
-        for name in ("lfs", "iotune"):
+        (tmp_path / "mpirun").write_text("#!/bin/sh\ntest $# = 4 && test $1 = --mca\n")
+        for name in ("lfs", "iotune", "mpirun"):
             (tmp_path / name).chmod(0o755)
         run(["sh", "-euc", f'PATH="$PWD:$PATH"\n{one.code}'], tmp_path)
         return

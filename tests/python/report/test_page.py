@@ -26,7 +26,7 @@ from iotune.importing import import_log
 from iotune.traces.summary import FilePattern, PrefetchOutcome
 from iotune.traces.trace import open_trace
 from support.log_containers import add_writer, make_container
-from support.page import Element, parsed
+from support.installed.page import Element, parsed
 from support.repository import TESTS
 
 NEWEST = max((TESTS / "data").glob("v*"), key=lambda one: int(one.name[1:]))

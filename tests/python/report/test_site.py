@@ -13,7 +13,7 @@ from iotune.cli import app
 from iotune.html_report.site import Site, SiteRun, SiteWorkload, site_of
 from iotune.html_report.site_page import LAST_RUNS, site_page
 from iotune.traces.trace import open_trace
-from support.page import Element, parsed
+from support.installed.page import Element, parsed
 from support.repository import TESTS
 
 NEWEST = max((TESTS / "data").glob("v*"), key=lambda one: int(one.name[1:]))

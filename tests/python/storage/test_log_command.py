@@ -103,7 +103,7 @@ def test_bytes_that_went_past_the_log_store_are_said(kept: Path) -> None:
     (kept / "handle").write_bytes(b"past")
     verified = run("verify", kept)
     assert verified.returncode == 1
-    assert b"handle: 4 B that a program wrote past" in verified.stdout
+    assert b"handle: 4 B that were written past the log store" in verified.stdout
     assert run("cat", kept).stdout == CONTENT
 
 

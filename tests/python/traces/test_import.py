@@ -18,7 +18,7 @@ import iotune
 from iotune.importing import import_log
 from iotune.importing.guess import format_of
 from support.installed.import_logs import LOGS, imported, rows, typed
-from support.peak_memory import PEAK_KIB
+from support.installed.peak_memory import PEAK_KIB
 
 FORMS = {
     "fuse-tracer.log": "fuse",

@@ -24,7 +24,7 @@ from iotune.traces.call_filter import call_filter, ranks_of, time_ns
 from iotune.traces.calls import COLUMNS
 from support import preloaded
 from support.installed import kept_traces
-from support.peak_memory import PEAK_KIB
+from support.installed.peak_memory import PEAK_KIB
 from support.repository import ROOT, TESTS
 
 NEWEST = max((TESTS / "data").glob("v*"), key=lambda one: int(one.name[1:]))

@@ -14,7 +14,7 @@ from support.installed.habits import Habits, needs_the_library
 from support.installed.import_logs import typed
 from support.installed.user_home import Home
 
-pytestmark = needs_the_library
+pytestmark = [pytest.mark.mpi, needs_the_library]
 
 SMALL_WRITES = """\
 with open("records", "wb", buffering=0) as file:

@@ -37,6 +37,7 @@ class Home:
         self.environment["IOTUNE_LEARN_MS"] = "20000"
         # And they move little.
         self.environment["IOTUNE_KEEP_ABOVE_MIB"] = "0"
+        self.environment["IOTUNE_EXCLUDE_PROGRAMS"] = "none"
         self.environment["IOTUNE_BUFFER_DIR"] = str(self.buffers)
 
     def on_fake_storage(self, storage: str) -> Path:
