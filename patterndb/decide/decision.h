@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define IOTUNE_DECISION_VERSION 6u
+#define IOTUNE_DECISION_VERSION 7u
 #define IOTUNE_DECISION_MAX_BYTES 8192u
 #define IOTUNE_DECISION_MAX_SETTINGS 64u
 #define IOTUNE_DECISION_MAX_REFUSED 24u /* further ones are left out */
@@ -91,6 +91,8 @@ struct iotune_question {
    * cannot be told. Called only where settings depend on it, for it may take long. NULL: unknown.
    */
   const char* (*mpi_io)(const char* file);
+  /* What is read for the user's own database, NULL: that itself; the first question's holds. */
+  const char* database_copy;
 };
 
 /* Writes a struct iotune_decision into answer[capacity], which is aligned to 8 bytes; union
