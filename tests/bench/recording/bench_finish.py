@@ -234,7 +234,7 @@ def main() -> int:
     """Measure, print and write build/bench/finish.json."""
     options = paired.arguments(__doc__, rounds=15, most=max(CALLS))
     if not (options.build / "lib" / "libiotune.so").is_file() or shutil.which("mpirun") is None:
-        print("finish: build first (make release); needs mpirun and mpicc", file=sys.stderr)
+        print("finish: build first (make build); needs mpirun and mpicc", file=sys.stderr)
         return 1
     table = paired.Table("finish")
     prefix = "iotune-finish-"

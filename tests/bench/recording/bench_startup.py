@@ -43,7 +43,7 @@ def main() -> int:
     options = paired.arguments(__doc__, rounds=1000)
     library: Path = options.build / "lib" / "libiotune.so"
     if not library.is_file():
-        print(f"startup: there is no {library}: build it first (make release)", file=sys.stderr)
+        print(f"startup: there is no {library}: build it first (make build)", file=sys.stderr)
         return 1
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
     scratch = options.out / "native"

@@ -208,7 +208,7 @@ def main() -> int:
     options = paired.arguments(__doc__, rounds=101, calls=50_000)
     library: Path = options.build / "lib" / "libiotune.so"
     if not library.is_file():
-        print(f"tracer: there is no {library}: build it first (make release)", file=sys.stderr)
+        print(f"tracer: there is no {library}: build it first (make build)", file=sys.stderr)
         return 1
     folder = options.out / "native"
     timer = native.compiled("transfer_timer.c", folder)
