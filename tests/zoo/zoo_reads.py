@@ -109,7 +109,7 @@ class Reader:
         said = self._ask("report", "--force", "-o", page, trace)
         text = page.read_text(errors="replace") if page.exists() else ""
         page.unlink(missing_ok=True)
-        words = re.sub(r"<(script|style)\b.*?</\1>", " ", text, flags=re.S)
+        words = re.sub(r"<(script|style|code)\b.*?</\1>", " ", text, flags=re.S)
         self._absurd(Said(said.words, 0, re.sub(r"<[^>]*>", "\n", words), ""))
         if len(text) > 3 << 20:
             self.faults.append(f"{said}: a page of {len(text)} bytes")

@@ -53,6 +53,10 @@ not understood. `--json` prints what python/iotune/schemas/doctor.schema.json de
 `iotune run` says in one line why it left no trace. `iotune explain` says of each file what was
 refused, with the reason; `iotune show` what is missing in a trace. Start there if a run has ended.
 
+Under a module or a bare `LD_PRELOAD`, everyday tools and programs that move little leave no trace:
+`iotune show` then speaks of an earlier run. `iotune run -- ./program` always leaves one.
+[Environment variables](../environment.md) says what is worth a trace without it.
+
 ## A support ticket
 
 `iotune doctor --bundle ticket.tar.gz -- ./program` writes one file for whoever helps you, and

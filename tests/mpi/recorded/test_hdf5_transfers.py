@@ -70,7 +70,7 @@ def changes(place: Place) -> None:
     recorded = transfers(place)
     said = [line.split() for line in done.out.decode().splitlines()]
     assert len(recorded) == len(said) > 1000, (len(recorded), len(said))
-    for i, ((start, what, *indices), transfer) in enumerate(zip(said, recorded)):
+    for i, ((start, count, what, *indices), transfer) in enumerate(zip(said, recorded)):
         if what == "failed":
             assert transfer["file"]["kind"] == -1, (i, transfer)
             continue
@@ -78,7 +78,7 @@ def changes(place: Place) -> None:
         assert points_of(transfer["file"]) == expected, (i, transfer)
         assert transfer["points"] == len(expected), (i, transfer)
         have = {point for (point,) in points_of(transfer["memory"])}
-        assert have == set(range(int(start), int(start) + len(expected))), (i, transfer)
+        assert have == set(range(int(start), int(start) + int(count))), (i, transfer)
 
 
 def collective(place: Place) -> None:
