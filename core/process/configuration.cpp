@@ -348,8 +348,12 @@ bool is_quiet_rank() noexcept {
   return g_quiet_rank;
 }
 
+bool may_say() noexcept {
+  return !is_narrowed() && stderr_is_what_it_was();
+}
+
 void say(const char* text) noexcept {
-  if (g_quiet_rank || is_narrowed() || !stderr_is_what_it_was()) return;
+  if (g_quiet_rank || !may_say()) return;
   ShortText<1024> line;
   line << "iotune: " << text;
   char out[1026];

@@ -58,6 +58,8 @@ void say_once(bool& once, const char* text) noexcept;
 void say(const char* text) noexcept;
 // Also where this is a rank that is quiet: of what only it knows.
 void say_on_any_rank(const char* text) noexcept;
+// Whether a line on stderr would disturb nothing: it is what the process began with.
+bool may_say() noexcept;
 
 // Set by MPI_Init: ranks other than 0 keep quiet.
 void set_quiet_rank(bool quiet) noexcept;

@@ -85,7 +85,7 @@ void add_asked_folder(ShortText<1024>& folder, const DistantMount& mount) noexce
 }
 
 void ask_name(int pipe, const void* argument) {
-  struct stat status {};
+  struct stat status;
   constexpr long kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW
   // That there is no such name is an answer, and so is any other.
   raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(argument), raw::word(&status), kNoFollow);
@@ -214,20 +214,24 @@ bool is_distant(const char* path) noexcept {
 
 namespace {
 
+// The whole line is there already.
 void say_later(int, const void* argument) {
   const timespec wait{5, 0};
   raw::call(SYS_nanosleep, raw::word(&wait), 0);
-  say_on_any_rank(static_cast<const char*>(argument));
+  const auto* const line = static_cast<const char*>(argument);
+  std::size_t bytes = 0;
+  while (line[bytes] != '\0') ++bytes;
+  raw::write(2, line, bytes);
 }
 
-const char* text_of_wait(ShortText<512>& line, const char* path) noexcept {
-  line << "waits for " << path << ", which takes long to answer";
+const char* text_of_wait(ShortText<1200>& line, const char* path) noexcept {
+  line << "iotune: waits for " << path << ", which takes long to answer\n";
   return line.c_str();
 }
 
 }  // namespace
 
 SaysWhereItWaits::SaysWhereItWaits(const char* path) noexcept
-    : process_(is_distant(path) ? say_later : nullptr, text_of_wait(line_, path), 2) {}
+    : process_(is_distant(path) && may_say() ? say_later : nullptr, text_of_wait(line_, path), 2) {}
 
 }  // namespace iotune

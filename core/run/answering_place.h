@@ -25,7 +25,7 @@ class SaysWhereItWaits {
   SaysWhereItWaits& operator=(const SaysWhereItWaits&) = delete;
 
  private:
-  ShortText<512> line_;
+  ShortText<1200> line_;
   LeftProcess process_;
 };
 

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "core/os/high_descriptor.h"
 #include "core/os/raw_syscall.h"
@@ -27,18 +26,52 @@ constexpr long kReadyBytes = 1;
 constinit volatile char g_zeroed = 0;
 constinit volatile char g_data = 1;
 
-std::uint64_t hexadecimal(const char*& at) noexcept {
-  std::uint64_t value = 0;
-  for (;; ++at) {
-    if (*at >= '0' && *at <= '9') {
-      value = value << 4 | static_cast<std::uint64_t>(*at - '0');
-    } else if (*at >= 'a' && *at <= 'f') {
-      value = value << 4 | static_cast<std::uint64_t>(*at - 'a' + 10);
-    } else {
-      return value;
+// Takes lines of /proc/self/maps ("FROM-TO rwxp …") a character at a time: as libc's data goes,
+// none of its functions can be called, and what comes in pieces is not put together.
+class MapsLine {
+ public:
+  // True at the line's end, where the mapping may be written.
+  bool take(char character) noexcept {
+    if (character == '\n') {
+      const bool whole = writable_;
+      field_ = kFrom;
+      ended_ = true;
+      return whole;
     }
+    if (ended_) {
+      from_ = to_ = 0;
+      writable_ = ended_ = false;
+    }
+    switch (field_) {
+      case kFrom: take_digit(from_, character, '-', kTo); break;
+      case kTo: take_digit(to_, character, ' ', kAccess); break;
+      case kAccess:
+        writable_ = writable_ || character == 'w';
+        if (character == ' ') field_ = kRest;
+        break;
+      case kRest: break;
+    }
+    return false;
   }
-}
+  std::uint64_t from() const noexcept { return from_; }
+  std::uint64_t to() const noexcept { return to_; }
+
+ private:
+  enum Field : std::uint8_t { kFrom, kTo, kAccess, kRest };
+
+  void take_digit(std::uint64_t& value, char character, char last, Field after) noexcept {
+    if (character == last) {
+      field_ = after;
+      return;
+    }
+    const int digit = character <= '9' ? character - '0' : character - 'a' + 10;
+    value = value << 4 | static_cast<std::uint64_t>(digit);
+  }
+
+  std::uint64_t from_ = 0, to_ = 0;
+  Field field_ = kFrom;
+  bool writable_ = false, ended_ = false;
+};
 
 // Gives up all memory that may be written but for the stack, the thread's own (where the kernel
 // writes on its way: rseq) and this library's data. What the program had is its own again, and ends
@@ -47,31 +80,20 @@ void drop_memory(const volatile void* stack, const volatile void* argument) noex
   const volatile void* const kept[] = {stack, argument, &t_thread, &g_zeroed, &g_data};
   const int fd = raw::open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
-  char text[2048];
-  std::size_t held = 0;
-  for (long bytes; (bytes = raw::read(fd, text + held, sizeof text - held)) > 0;) {
-    held += static_cast<std::size_t>(bytes);
-    const char* line = text;
-    const char* const end = text + held;
-    while (const void* const found =
-               std::memchr(line, '\n', static_cast<std::size_t>(end - line))) {
-      const char* at = line;  // FROM-TO rwxp …
-      line = static_cast<const char*>(found) + 1;
-      const std::uint64_t from = hexadecimal(at);
-      const std::uint64_t to = hexadecimal(++at);
-      const bool writable = at[2] == 'w';
+  MapsLine line;
+  char text[1024];
+  for (long bytes; (bytes = raw::read(fd, text, sizeof text)) > 0;) {
+    for (long i = 0; i < bytes; ++i) {
+      if (!line.take(text[i])) continue;
       bool own = false;
       for (const volatile void* const each : kept) {
         const auto address = reinterpret_cast<std::uint64_t>(each);
-        own = own || (address >= from && address < to);
+        own = own || (address >= line.from() && address < line.to());
       }
-      if (writable && !own) {
-        raw::call(SYS_munmap, static_cast<long>(from), static_cast<long>(to - from));
-      }
+      if (own) continue;
+      raw::call(SYS_munmap, static_cast<long>(line.from()),
+                static_cast<long>(line.to() - line.from()));
     }
-    held = static_cast<std::size_t>(end - line);
-    if (held == sizeof text) break;  // a longer line than the kernel writes
-    std::memmove(text, line, held);
   }
   raw::close(fd);
 }

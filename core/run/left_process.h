@@ -11,8 +11,8 @@ namespace iotune {
 
 class LeftProcess {
  public:
-  // Runs in the process, with the pipe to write into: system calls alone, and nothing that the
-  // program or libc keeps. `argument` is its copy.
+  // Runs in the process, with the pipe to write into: system calls alone, as of libc not even
+  // memcpy() works, whose data are gone. `argument` is its copy.
   using Work = void (*)(int pipe, const void* argument);
 
   // `work`: nullptr for no process. `argument` lies on the stack of the caller. `kept`: a

@@ -217,13 +217,23 @@ def silent_home(place: Place) -> None:
         assert not any(home.root.rglob("runs"))
 
 
+def long_named_libraries(place: Place) -> dict[str, object]:
+    """So that lines of /proc/self/maps are longer than what libc moves without its data."""
+    folder = place.scratch / ("long-" * 40)
+    folder.mkdir()
+    names = [f"lib{i}.so" for i in range(4)]
+    for name in names:
+        shutil.copy(place.bin.parent / "lib" / "libiotune-yield.so", folder / name)
+    return {"LD_PRELOAD": " ".join(names), "LD_LIBRARY_PATH": folder}
+
+
 def late_home(place: Place) -> None:
     """One that takes its time is waited for."""
     with slow_home(place) as home:
         if home is None or not fake_nodes():
             return
         home.takes(50)
-        group = ranks(place, ("n1", "n2", "n2"), True)
+        group = ranks(place, ("n1", "n2", "n2"), True, **long_named_libraries(place))
         for rank in group:
             rank("register")
         assert {rank.settle(3) for rank in group} == {"1 1 2"}
