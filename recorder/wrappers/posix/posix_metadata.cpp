@@ -8,6 +8,9 @@
 #include "recorder/wrappers/posix/path_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
+// The functions stat() and stat64() have the names of their structs.
+#pragma GCC diagnostic ignored "-Wshadow"
+
 using namespace iotune;
 using namespace iotune::recorder;
 
