@@ -132,6 +132,32 @@ Word split_quietly(const MpiApi& mpi, Word comm) noexcept {
   return made;
 }
 
+bool is_inside_world(const MpiApi& mpi, Word comm) noexcept {
+  const auto is = [&](Word other) { return ((comm ^ other) & mpi.constants.handle_mask) == 0; };
+  if (is(mpi.constants.comm_world) || is(mpi.constants.comm_self)) return true;
+  int inter = 1;
+  if (mpi.MPI_Comm_test_inter(comm, &inter) != 0 || inter != 0) return false;
+  int size = 0, world_size = 0, outside = 0;
+  mpi.MPI_Comm_size(comm, &size);
+  mpi.MPI_Comm_size(mpi.constants.comm_world, &world_size);
+  if (size > world_size) return false;
+  Word group = 0, world_group = 0;
+  if (mpi.MPI_Comm_group(comm, &group) != 0) return false;
+  if (mpi.MPI_Comm_group(mpi.constants.comm_world, &world_group) == 0) {
+    // One rank at a time: no memory that grows with the communicator.
+    for (int rank = 0; rank < size && outside == 0; ++rank) {
+      int in_world = mpi.constants.undefined;
+      mpi.MPI_Group_translate_ranks(group, 1, &rank, world_group, &in_world);
+      outside = in_world == mpi.constants.undefined ? 1 : 0;
+    }
+    mpi.MPI_Group_free(&world_group);
+  } else {
+    outside = 1;
+  }
+  mpi.MPI_Group_free(&group);
+  return outside == 0;
+}
+
 Provider* world_provider() noexcept {
   return g_world.load(std::memory_order_acquire);
 }

@@ -75,6 +75,9 @@ struct MpiApi {
 // abort it; the new communicator returns errors, too.
 Word split_quietly(const MpiApi& mpi, Word comm) noexcept;
 
+// Does every member belong to this rank's world? Others may not be loaded, and are not counted.
+bool is_inside_world(const MpiApi& mpi, Word comm) noexcept;
+
 // The value of `key`, cut to `bytes` with its NUL. False where `info` has no such key. Local.
 bool read_info(const MpiApi& mpi, Word info, const char* key, char* value, int bytes) noexcept;
 

@@ -35,7 +35,14 @@ struct NodeRecord {
   RankCounts published;  // as the other nodes know them, 0 ranks: not at all
   // The answer: for a world of `size`, 0 where there is none yet; it holds for the first `counted`
   // ranks of this node.
-  std::uint64_t size, counted, nodes, all_loaded, all_tune;
+  std::uint64_t size, counted, nodes, all_loaded, all_tune, all_log;
+
+  void set(const AllRanks& all) noexcept {
+    all_loaded = all.loaded ? 1 : 0;
+    all_tune = all.tune ? 1 : 0;
+    all_log = all.log ? 1 : 0;
+  }
+  AllRanks all() const noexcept { return {all_loaded != 0, all_tune != 0, all_log != 0}; }
 };
 static_assert(sizeof(NodeRecord) == kPresenceBytes);
 
@@ -44,7 +51,7 @@ struct Own {
   bool registered = false;
   std::uint64_t ordinal = 0;  // of its registration on its node, from 1
   NodeRecord node{};          // as it was at the answer
-  bool all_loaded = false, all_tune = false;
+  AllRanks all{};
   int world_ranks = 0;
 };
 constinit Own g_own;
@@ -119,13 +126,14 @@ bool publish(const NodeRecord& node) noexcept {
 
 }  // namespace
 
-void register_presence() noexcept {
+void register_presence(bool keeps_logs) noexcept {
   if (g_own.registered || is_narrowed()) return;
   LockedRecord file(true);
   NodeRecord& node = file.record;
   if (!file.held()) return;
   g_own.ordinal = ++node.counts.loaded;
   if (configuration().mode == Mode::kTune) ++node.counts.tuning;
+  if (keeps_logs) ++node.counts.logging;
   if (!(g_own.registered = file.store())) return;
   // An answer that was given before holds.
   if (node.size == 0 && publish(node)) {
@@ -194,21 +202,19 @@ void answer(NodeRecord& node, std::uint64_t size) noexcept {
   node.nodes = 1;
   const std::uint64_t here = ranks_on_this_node();
   if (node.counts.loaded == size) {
-    node.all_loaded = 1;
-    node.all_tune = node.counts.tuning == size ? 1 : 0;
+    node.set({true, node.counts.tuning == size, node.counts.logging == size});
     if (node.all_tune == 0) say_modes_differ(node.counts.tuning, static_cast<int>(size));
   } else if (node.published.loaded != 0) {
     const SaysWhereItWaits waiting(configuration().state_home);
     const RunAnswer run = ask_run(size, node.published);
-    node.all_loaded = run.all_loaded ? 1 : 0;
-    node.all_tune = run.all_tune ? 1 : 0;
+    node.set(run.all);
     node.nodes = static_cast<std::uint64_t>(run.nodes);
     if (!run.first) return;
-    if (!run.all_loaded && here != 0 && run.counts.loaded < size) {
+    if (!run.all.loaded && here != 0 && run.counts.loaded < size) {
       say_missing_nodes(run.counts.loaded, size);
-    } else if (!run.all_loaded) {
+    } else if (!run.all.loaded) {
       say_missing(run.counts.loaded, size, "");
-    } else if (!run.all_tune) {
+    } else if (!run.all.tune) {
       say_modes_differ(run.counts.tuning, static_cast<int>(size));
     }
   } else if (launcher_says_one_node() || !has_run_folder()) {
@@ -222,7 +228,7 @@ void answer(NodeRecord& node, std::uint64_t size) noexcept {
 
 bool settle_presence(int world_size) noexcept {
   g_own.world_ranks = world_size;
-  g_own.all_loaded = g_own.all_tune = false;
+  g_own.all = {};
   // A rank that others have counted must hear what they hear, and MPI_Init makes system calls
   // anyway.
   if (is_narrowed() && !g_own.registered) return false;
@@ -236,19 +242,22 @@ bool settle_presence(int world_size) noexcept {
     // An answer from the run's folder is found there again.
     if (!file.store() && (node.published.loaded == 0 || node.counts.loaded == size)) {
       file.remove();
-      node.all_loaded = node.all_tune = 0;
+      node.set({});
       say_on_any_rank(kNoRoom);
     }
   }
   g_own.node = node;
   const bool counts = g_own.registered && node.size == size && g_own.ordinal <= node.counted;
-  g_own.all_loaded = counts && node.all_loaded != 0;
-  g_own.all_tune = g_own.all_loaded && node.all_tune != 0;
-  return g_own.all_loaded;
+  if (counts && node.all_loaded != 0) g_own.all = node.all();
+  return g_own.all.loaded;
 }
 
 bool all_ranks_tune() noexcept {
-  return g_own.all_tune;
+  return g_own.all.tune;
+}
+
+bool all_ranks_keep_logs() noexcept {
+  return g_own.all.log;
 }
 
 int world_ranks() noexcept {
@@ -260,7 +269,7 @@ int run_nodes() noexcept {
 }
 
 bool all_ranks_loaded() noexcept {
-  return g_own.all_loaded;
+  return g_own.all.loaded;
 }
 
 void remove_presence_files() noexcept {
@@ -269,7 +278,7 @@ void remove_presence_files() noexcept {
   // after it anew.
   const NodeRecord& node = g_own.node;
   if (node.published.loaded != 0) {
-    leave_run_folder(node.published, node.size, node.all_tune != 0, static_cast<int>(node.nodes));
+    leave_run_folder(node.published, node.size, node.all(), static_cast<int>(node.nodes));
   }
   Path path;
   if (node.size != 0 && node.all_loaded == 0 && local_path(path, kSaid)) raw::unlink(path.c_str());

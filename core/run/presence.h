@@ -5,10 +5,10 @@
 namespace iotune {
 
 // At most, of its file in the run's directory (recorder/gather/leftovers.cpp).
-inline constexpr long kPresenceBytes = 72;
+inline constexpr long kPresenceBytes = 96;
 
-// Before the real MPI_Init.
-void register_presence() noexcept;
+// Before the real MPI_Init. `keeps_logs`: of the files that MPI_File_open makes (logstore/).
+void register_presence(bool keeps_logs) noexcept;
 
 // After it. True where all ranks of the world are loaded: the same answer on every loaded rank,
 // because the first decision published holds for all.
@@ -18,6 +18,7 @@ bool settle_presence(int world_size) noexcept;
 bool all_ranks_loaded() noexcept;
 // The same for ranks that may tune: one with IOTUNE_MODE=record takes no part in agreements.
 bool all_ranks_tune() noexcept;
+bool all_ranks_keep_logs() noexcept;
 
 // Of the last settle_presence, whatever its answer; 0 before.
 int world_ranks() noexcept;

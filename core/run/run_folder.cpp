@@ -19,8 +19,8 @@ namespace {
 
 using Path = ShortText<768>;
 
-// node.HOST.LOADED.TUNING, or node.HOST, a link to "LOADED,TUNING". One listing reads the first
-// kind.
+// node.HOST.LOADED.TUNING.LOGGING, or node.HOST, a link to "LOADED.TUNING.LOGGING". One listing
+// reads the first kind.
 constexpr char kNode[] = "node-" IOTUNE_PROTOCOL ".";
 
 // The folder begins with this file. "Yes" gives it another name, "no" removes it: of two answers
@@ -28,8 +28,8 @@ constexpr char kNode[] = "node-" IOTUNE_PROTOCOL ".";
 // space: a node whose disk or quota is full can always say no, and nobody waits for one that could
 // not make itself heard.
 constexpr char kOpen[] = "open-" IOTUNE_PROTOCOL;
-// yes.SIZE.TUNING.NODES: a run id may serve more than one world (a requeued job, several launches
-// in one step), so that a "yes" is about a world of its size. TUNING is 1 where all ranks may tune.
+// yes.SIZE.TUNE.LOG.NODES: a run id may serve more than one world (a requeued job, several launches
+// in one step), so that a "yes" is about a world of its size. TUNE and LOG are 1 where all ranks do.
 constexpr char kYes[] = "yes-" IOTUNE_PROTOCOL ".";
 
 bool run_folder(Path& path, const char* name) noexcept {
@@ -39,8 +39,31 @@ bool run_folder(Path& path, const char* name) noexcept {
   return has_run_folder() && !path.cut();
 }
 
+template <std::size_t N>
+void add_counts(ShortText<N>& text, const RankCounts& counts) noexcept {
+  text << counts.loaded << '.' << counts.tuning << '.' << counts.logging;
+}
+
 void add_counted_name(Path& path, const RankCounts& counts) noexcept {
-  path << '/' << kNode << host_name() << '.' << counts.loaded << '.' << counts.tuning;
+  path << '/' << kNode << host_name() << '.';
+  add_counts(path, counts);
+}
+
+// The number that `at` begins with; `at` then stands behind the next '.', or is nullptr.
+std::uint64_t next_number(const char*& at) noexcept {
+  if (at == nullptr) return 0;
+  const std::uint64_t number = parse_decimal(at);
+  at = std::strchr(at, '.');
+  if (at != nullptr) ++at;
+  return number;
+}
+
+RankCounts read_counts(const char* at) noexcept {
+  RankCounts counts{};
+  counts.loaded = next_number(at);
+  counts.tuning = next_number(at);
+  counts.logging = next_number(at);
+  return counts;
 }
 
 // By the node that has made the folder. Its own name follows, so that nodes that see all names find
@@ -55,28 +78,27 @@ void make_run_folder() noexcept {
 }
 
 RankCounts read_link(const char* path) noexcept {
-  char content[48];
+  char content[72];
   const long bytes = raw::readlink(path, content, sizeof content - 1);
   if (bytes <= 0) return {};
   content[bytes] = '\0';
-  const char* const comma = std::strchr(content, ',');
-  return {parse_decimal(content), comma == nullptr ? 0 : parse_decimal(comma + 1)};
+  return read_counts(content);
 }
 
 struct Listing {
   RankCounts sum;
   int nodes;
-  bool open, yes, yes_tunes;
+  bool open, yes;
+  AllRanks yes_all;
   std::uint64_t yes_size;
   int yes_nodes;
 };
 
 void add_node(const char* name, const char* counts, Listing& found) noexcept {
   const char* const dot = std::strchr(counts, '.');
-  const char* const second = dot == nullptr ? nullptr : std::strchr(dot + 1, '.');
   RankCounts node{};
-  if (second != nullptr) {
-    node = {parse_decimal(dot + 1), parse_decimal(second + 1)};
+  if (dot != nullptr && std::strchr(dot + 1, '.') != nullptr) {
+    node = read_counts(dot + 1);
   } else if (Path link; dot == nullptr && run_folder(link, name)) {
     node = read_link(link.c_str());
   } else {
@@ -84,6 +106,7 @@ void add_node(const char* name, const char* counts, Listing& found) noexcept {
   }
   found.sum.loaded += node.loaded;
   found.sum.tuning += node.tuning;
+  found.sum.logging += node.logging;
   ++found.nodes;
 }
 
@@ -103,11 +126,9 @@ Listing list_run() noexcept {
     } else if (starts_with(name, kYes)) {
       const char* at = name + sizeof kYes - 1;
       found.yes = true;
-      found.yes_size = parse_decimal(at);
-      if ((at = std::strchr(at, '.')) == nullptr) return true;
-      found.yes_tunes = *++at == '1';
-      if ((at = std::strchr(at, '.')) == nullptr) return true;
-      found.yes_nodes = static_cast<int>(parse_decimal(at + 1));
+      found.yes_size = next_number(at);
+      found.yes_all = {true, next_number(at) == 1, next_number(at) == 1};
+      found.yes_nodes = static_cast<int>(next_number(at));
     }
     return true;
   });
@@ -115,15 +136,16 @@ Listing list_run() noexcept {
   return found;
 }
 
-bool yes_path(Path& path, std::uint64_t size, bool tune, int nodes) noexcept {
+bool yes_path(Path& path, std::uint64_t size, const AllRanks& all, int nodes) noexcept {
   if (!run_folder(path, nullptr)) return false;
-  path << '/' << kYes << size << '.' << (tune ? 1 : 0) << '.' << nodes;
+  path << '/' << kYes << size << '.' << (all.tune ? 1 : 0) << '.' << (all.log ? 1 : 0) << '.'
+       << nodes;
   return !path.cut();
 }
 
-bool say_yes(std::uint64_t size, bool tune, int nodes) noexcept {
+bool say_yes(std::uint64_t size, const AllRanks& all, int nodes) noexcept {
   Path open, yes;
-  return run_folder(open, kOpen) && yes_path(yes, size, tune, nodes) &&
+  return run_folder(open, kOpen) && yes_path(yes, size, all, nodes) &&
          raw::rename(open.c_str(), yes.c_str()) == 0;
 }
 
@@ -166,8 +188,8 @@ bool publish_node_so_far(const RankCounts& counts) noexcept {
   link << '/' << kNode << host_name();
   fresh << link.c_str() << '.' << raw::getpid();
   if (link.cut() || fresh.cut()) return false;
-  ShortText<48> content;
-  content << counts.loaded << ',' << counts.tuning;
+  ShortText<72> content;
+  add_counts(content, counts);
   long made = raw::symlink(content.c_str(), fresh.c_str());
   if (made != 0) {
     make_run_folder();
@@ -184,17 +206,16 @@ RunAnswer ask_run(std::uint64_t world_size, const RankCounts& own) noexcept {
     if (look == 0) answer.counts = found.sum;
     answer.nodes = found.nodes < 1 ? 1 : found.nodes;
     if (found.yes) {
-      answer.all_loaded = found.yes_size == world_size;
-      answer.all_tune = answer.all_loaded && found.yes_tunes;
+      if (found.yes_size == world_size) answer.all = found.yes_all;
       if (found.yes_nodes > 0) answer.nodes = found.yes_nodes;
       break;
     }
     if (found.open) {
-      const bool tune = found.sum.tuning == world_size;
-      const bool all = look == 0 && found.sum.loaded == world_size;
-      if (all && say_yes(world_size, tune, answer.nodes)) {
-        answer.all_loaded = answer.first = true;
-        answer.all_tune = tune;
+      const AllRanks all = {look == 0 && found.sum.loaded == world_size,
+                            found.sum.tuning == world_size, found.sum.logging == world_size};
+      if (all.loaded && say_yes(world_size, all, answer.nodes)) {
+        answer.all = all;
+        answer.first = true;
         break;
       }
       answer.first = say_no();
@@ -216,12 +237,12 @@ bool refuse_run() noexcept {
   return say_no() || make_folders(folder) == 0;
 }
 
-void leave_run_folder(const RankCounts& own, std::uint64_t world_size, bool all_tune,
+void leave_run_folder(const RankCounts& own, std::uint64_t world_size, const AllRanks& all,
                       int nodes) noexcept {
   constexpr long kRemoveDirectory = 0x200;  // AT_REMOVEDIR
   remove_own_names(own);
   Path path;
-  if (yes_path(path, world_size, all_tune, nodes) && raw::unlink(path.c_str()) == -ENOENT) {
+  if (yes_path(path, world_size, all, nodes) && raw::unlink(path.c_str()) == -ENOENT) {
     say_no();  // the answer was found on the node
   }
   if (run_folder(path, nullptr)) {

@@ -7,8 +7,14 @@
 
 namespace iotune {
 
+// Those that are loaded, may tune, and keep files as logs.
 struct RankCounts {
-  std::uint64_t loaded, tuning;
+  std::uint64_t loaded, tuning, logging;
+};
+
+// The same of all ranks of the world.
+struct AllRanks {
+  bool loaded, tune, log;
 };
 
 // False where the run's nodes have no folder in common.
@@ -22,7 +28,7 @@ bool publish_node(const RankCounts& counts) noexcept;
 bool publish_node_so_far(const RankCounts& counts) noexcept;
 
 struct RunAnswer {
-  bool all_loaded, all_tune;
+  AllRanks all;
   bool first;         // this call's answer is the one that holds
   int nodes;          // of the run, at least 1
   RankCounts counts;  // as this call saw them
@@ -36,7 +42,7 @@ RunAnswer ask_run(std::uint64_t world_size, const RankCounts& own) noexcept;
 bool refuse_run() noexcept;
 
 // By one rank a node, when all nodes have the answer yes, with what it was about.
-void leave_run_folder(const RankCounts& own, std::uint64_t world_size, bool all_tune,
+void leave_run_folder(const RankCounts& own, std::uint64_t world_size, const AllRanks& all,
                       int nodes) noexcept;
 
 }  // namespace iotune

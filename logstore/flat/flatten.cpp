@@ -111,10 +111,13 @@ int guarded_errno(Work work) noexcept {
 int Flattening::lock() {
   directory_ = moved_high(Descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
   if (!directory_) return -errno;
+  // First the lock that all who have it open share: who fails holds none, and is in nobody's way.
+  // So of ranks that close it at the same time the last one gets both.
   writers_ = open_description(directory_.get());
-  if (const int wrong = lock_alone(writers_.get()); wrong != 0) return wrong;
+  if (!writers_) return -errno;
   openers_ = open_openers_lock(directory_.get(), O_RDWR);
   if (const int wrong = lock_alone(openers_.get()); wrong != 0) return wrong;
+  if (const int wrong = lock_alone(writers_.get()); wrong != 0) return wrong;
   struct stat about {};
   // Somebody else was first.
   return fstat(writers_.get(), &about) == 0 && about.st_nlink != 0 ? 0 : -EBUSY;

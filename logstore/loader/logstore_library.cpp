@@ -14,6 +14,7 @@
 #include "core/process/narrowing.h"
 #include "core/process/process_facts.h"
 #include "core/process/thread_state.h"
+#include "logstore/loader/joint_close.h"
 #include "logstore/preload/library_interface.h"
 #include "recorder/hooks/life_hooks.h"
 #include "recorder/hooks/open_hooks.h"
@@ -113,6 +114,7 @@ void put_together(decltype(&iotune_logstore_install) install) noexcept {
   };
   if (!install(&g_host, &g_hooks)) return;
   recorder::g_counts_ranks_of_opens = true;
+  install_joint_close(g_hooks.closing);
   guard_opens();
   guard_transfers();
   recorder::LifeHooks& life = recorder::g_life_hooks;

@@ -7,7 +7,7 @@
 
 namespace iotune::logstore {
 
-inline constexpr std::uint32_t kLogStoreInterfaceVersion = 3;
+inline constexpr std::uint32_t kLogStoreInterfaceVersion = 4;
 
 // The call on an MPI file that a thread is in (core/abi/mpi_file_mark.h).
 struct MpiCall {
@@ -38,6 +38,24 @@ struct LogStoreHost {
   void* (*behind)(const char* name);
 };
 
+// A container that this rank has opened together with others, from MPI_File_open to MPI_File_close
+// (loader/joint_close.h). All but the first two get what `opened` gave, and the numbers are 0 or
+// -errno.
+struct ClosingCalls {
+  // Around the open of this thread. opened: nullptr where it was of no container.
+  void (*begin_open)();
+  void* (*opened)();
+  // The steps to an ordinary file (logstore/flat/flatten.h), by all ranks or the one that leads.
+  // ready: 0 where this rank has done its part. begin: -EBUSY where somebody has it open still.
+  int (*ready)(void* file);
+  int (*begin)(void* file);
+  int (*copy)(void* file, int rank, int ranks);
+  int (*end)(void* file, bool is_whole);
+  // A line for the user: it stays a container.
+  void (*say_why)(void* file, int wrong);
+  void (*forget)(void* file, bool is_flat);
+};
+
 struct LogStoreHooks {
   // Is an open of `path` that may make it, by this thread and now, one of the log store's?
   bool (*takes)(const char* path);
@@ -47,6 +65,7 @@ struct LogStoreHooks {
   void (*after_meeting)();
   // The process is about to be replaced, or to end without its handlers: everything is flushed.
   void (*before_leaving)();
+  ClosingCalls closing;
 };
 
 extern "C" {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "logstore/preload/closing.h"
 #include "logstore/preload/host.h"
 #include "logstore/preload/library_interface.h"
 #include "logstore/preload/logged_descriptors.h"
@@ -89,19 +90,22 @@ void enlarge_descriptor_table() noexcept {
 }
 
 void read_close(const char* value) noexcept {
-  if (value == nullptr || *value == '\0' || std::strcmp(value, "compact") == 0) return;
-  if (std::strcmp(value, "keep") == 0) {
-    g_options.compacts_on_close = false;
+  g_options.flattens_on_close = true;
+  if (value == nullptr || *value == '\0' || std::strcmp(value, "flatten") == 0) return;
+  if (std::strcmp(value, "compact") == 0) {
+    g_options.flattens_on_close = false;
+    g_at_close = AtClose::kCompact;
     return;
   }
-  if (std::strcmp(value, "flatten") == 0) {
-    g_options.flattens_at_end = true;
+  if (std::strcmp(value, "keep") == 0) {
+    g_options.flattens_on_close = g_options.compacts_on_close = false;
+    g_at_close = AtClose::kKeep;
     return;
   }
   char line[200];
   std::snprintf(line, sizeof line,
-                "IOTUNE_LOGSTORE_CLOSE=%.60s: is none of compact, flatten and keep; files are "
-                "compacted where that is worth it",
+                "IOTUNE_LOGSTORE_CLOSE=%.60s: is none of flatten, compact and keep; files become "
+                "ordinary ones when the last rank closes them",
                 value);
   g_host->say(line);
 }
@@ -185,6 +189,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
             .is_logged = [](int fd) { return is_logged(fd); },
             .before_meeting = before_meeting,
             .after_meeting = after_meeting,
-            .before_leaving = before_leaving};
+            .before_leaving = before_leaving,
+            .closing = closing_calls()};
   return true;
 }

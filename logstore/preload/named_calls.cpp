@@ -16,6 +16,7 @@
 #include <string>
 
 #include "logstore/format.h"
+#include "logstore/preload/closing.h"
 #include "logstore/preload/host.h"
 #include "logstore/preload/logged_descriptors.h"
 #include "logstore/preload/prefixes.h"
@@ -53,7 +54,9 @@ int open_container(const std::string& path, FoundContainer&& found, int flags) {
   int wrong = LoggedFile::open(path, std::move(found), store_options(), file);
   if (wrong == 0 && (flags & O_TRUNC) != 0) wrong = file->truncate(0);
   if (wrong == 0) wrong = enter(handle.get(), std::move(file), flags);
-  return wrong < 0 ? wrong : handle.release();
+  if (wrong < 0) return wrong;
+  note_opened(path);
+  return handle.release();
 }
 
 // open(2) that makes the file. Its mode may forbid what its maker may do.
@@ -63,7 +66,9 @@ int make_and_open(const std::string& path, int flags, mode_t mode) {
   int wrong = LoggedFile::make(path, mode & 0777 & ~current_umask(), store_options(),
                                flags & kHandleFlags, handle, file);
   if (wrong == 0) wrong = enter(handle.get(), std::move(file), flags & ~(O_TRUNC | O_EXCL));
-  return wrong < 0 ? wrong : handle.release();
+  if (wrong < 0) return wrong;
+  note_opened(path);
+  return handle.release();
 }
 
 // Is there something at `path` that is no directory, such as a link that leads nowhere?

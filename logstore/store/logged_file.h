@@ -29,8 +29,8 @@ struct StoreOptions {
   std::int64_t flush_interval_ns = 5'000'000'000;
   // The last process that closes the file compacts its index where that is worth it.
   bool compacts_on_close = true;
-  // When the last process that wrote the file ends, it becomes an ordinary one in its place.
-  bool flattens_at_end = false;
+  // Whoever closes it makes an ordinary file of it (flat/flatten.h): to compact it brings nothing.
+  bool flattens_on_close = false;
 };
 
 // Is a container at `path`, relative to the directory `at` (or AT_FDCWD)? Follows a link unless

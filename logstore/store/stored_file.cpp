@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "logstore/compact/compaction.h"
-#include "logstore/flat/flatten.h"
 #include "logstore/format.h"
 #include "logstore/read/limits.h"
 #include "logstore/read/make_container.h"
@@ -221,31 +220,17 @@ void StoredFile::leave() noexcept {
   });
 }
 
-void StoredFile::flatten_here() {
-  unlock_openers();
-  const std::string path = current_path();
-  std::unique_ptr<Flattening> flattening;
-  int wrong = Flattening::begin(path, flattening);
-  // Somebody else has it open, and may make the file.
-  if (wrong == -EBUSY) return;
-  if (wrong == 0) wrong = copy_share(path, 0, 1);
-  const int ended = flattening ? flattening->end(wrong == 0) : 0;
-  if (wrong == 0) wrong = ended;
-  if (wrong != 0) say(std::string("stays logs, it was not flattened: ") + std::strerror(-wrong));
-}
-
 // Whether a compaction is worth it costs a look at all indexes: not each time that a program closes
 // a file which it opens again and again.
 void StoredFile::leave_to_compaction(bool ends) {
   if (!writer_ || removed_) return;
   if (is_locked_) unlock_container();
-  if (ends && options_.flattens_at_end) return flatten_here();
   const std::int64_t told = writer_->core().index_bytes();
   const bool is_due =
       told != index_bytes_looked_at_ && (ends || index_bytes_looked_at_ == 0 ||
                                          told - index_bytes_looked_at_ >= kIndexBytesToLookAgain);
   const int fd = description_file_.get();
-  if (!options_.compacts_on_close || !is_due ||
+  if (!options_.compacts_on_close || options_.flattens_on_close || !is_due ||
       flock(fd, LOCK_EX | LOCK_NB) != 0)
     return;
   index_bytes_looked_at_ = told;

@@ -76,7 +76,6 @@ class StoredFile final : public LoggedFile {
   void unlock_openers() noexcept;
   void lock_container();
   void unlock_container();
-  void flatten_here();
   void leave_to_compaction(bool ends);
   void forget_compacted_writer();
   int flush_writer();

@@ -188,6 +188,14 @@ def mark(call: Call) -> str:
     return templates.MARK_OF_OPEN if "comm" in kinds else templates.MARK_OF_NAME
 
 
+def joint(call: Call) -> str:
+    """What ranks do together where they open or close an MPI file."""
+    if call.name == "MPI_File_open":
+        return fill(templates.JOINT_OPEN, file="file")
+    closed = [a.name for a in call.arguments if a.kind == "fhclose"]
+    return fill(templates.JOINT_CLOSE, file=closed[0]) if closed else ""
+
+
 def closing(call: Call) -> str:
     kinds = {"fhclose": templates.CLOSING_FILE, "sessionclose": templates.CLOSING_SESSION}
     return "\n".join(
@@ -248,6 +256,7 @@ def body(call: Call, own_name: str, caller: str) -> str:
         # What HDF5 does with files that are sampled out, but not the run's end in there.
         ignored=", kUnrecordedBit" if is_of_file(call) else "",
         mark=mark(call),
+        joint=joint(call),
         provider=templates.PROVIDER if uses_provider(call) else "",
         before=fill(templates.BEFORE, **hooks) if has_before else "",
         closing=closing(call),

@@ -134,6 +134,7 @@ if ($condition) {
 BODY = """\
 $find_real
 $mark
+$joint
 CallScope scope(Layer::$layer$ignored);
 if (goes_straight_through(scope, found)) return real($arguments);
 $provider
@@ -176,6 +177,10 @@ const auto real = [&]($typed_words) {
 MARK = "const MpiFileMark mark;"
 MARK_OF_NAME = "const MpiFileMark mark(arg_name, 0);"
 MARK_OF_OPEN = "const MpiFileMark mark(arg_name, ranks_of_open(found.provider, arg_comm));"
+
+# Around a call that opens or closes an MPI file (recorder/hooks/open_hooks.h).
+JOINT_OPEN = "const JointOpen joint(found.provider, arg_comm, arg_$file);"
+JOINT_CLOSE = "const JointClose joint(found.provider, arg_$file);"
 
 PROVIDER = "Provider& provider = *found.provider;"
 

@@ -79,6 +79,14 @@ IOTUNE_START_DATA constinit MpiioHooks g_mpiio_hooks = {
     .before_ordered = [](Provider&, Word) {},
 };
 
+IOTUNE_START_DATA constinit JointHooks g_joint_hooks = {
+    .is_used = false,
+    .opening = [] {},
+    .opened = [](Provider&, Word, Word) {},
+    .closing = [](Word, Word&, void*&) { return false; },
+    .closed = [](Provider&, Word, void*) {},
+};
+
 void leave_posix_alone() noexcept {
   g_transfer_hooks.before_trace = [] {};
   g_life_hooks.run_ended = [](const char*) {};

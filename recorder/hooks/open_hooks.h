@@ -94,9 +94,23 @@ struct MpiioHooks {
   void (*before_ordered)(Provider& mpi, Word file);
 };
 
+// Around an MPI_File_open and an MPI_File_close, in every mode.
+struct JointHooks {
+  // Whether this rank keeps files as logs. Where all ranks of the world do (core/run/presence.h)
+  // the entries may call MPI, collectively over the call's communicator.
+  bool is_used;
+  void (*opening)();
+  // `handle` is MPI_FILE_NULL, or 0, where the call failed.
+  void (*opened)(Provider& mpi, Word comm, Word handle);
+  // False: `closed` has nothing to do. Else it gets the two.
+  bool (*closing)(Word handle, Word& comm, void*& file);
+  void (*closed)(Provider& mpi, Word comm, void* file);
+};
+
 extern FileOpenHooks g_file_open_hooks;
 extern Hdf5Hooks g_hdf5_hooks;
 extern MpiioHooks g_mpiio_hooks;
+extern JointHooks g_joint_hooks;
 
 // Whether the mark of an MPI_File_open says how many ranks make it (core/abi/mpi_file_mark.h).
 extern bool g_counts_ranks_of_opens;

@@ -62,34 +62,6 @@ bool same(const MpiApi& mpi, Word a, Word b) noexcept {
   return ((a ^ b) & mpi.constants.handle_mask) == 0;
 }
 
-// Every member belongs to this rank's world: others may not be loaded, and are not counted.
-bool inside_world(const MpiApi& mpi, Word comm) noexcept {
-  if (same(mpi, comm, mpi.constants.comm_world) || same(mpi, comm, mpi.constants.comm_self)) {
-    return true;
-  }
-  int inter = 1;
-  if (mpi.MPI_Comm_test_inter(comm, &inter) != 0 || inter != 0) return false;
-  int size = 0, world_size = 0, outside = 0;
-  mpi.MPI_Comm_size(comm, &size);
-  mpi.MPI_Comm_size(mpi.constants.comm_world, &world_size);
-  if (size > world_size) return false;
-  Word group = 0, world_group = 0;
-  if (mpi.MPI_Comm_group(comm, &group) != 0) return false;
-  if (mpi.MPI_Comm_group(mpi.constants.comm_world, &world_group) == 0) {
-    // One rank at a time: no memory that grows with the communicator.
-    for (int rank = 0; rank < size && outside == 0; ++rank) {
-      int in_world = mpi.constants.undefined;
-      mpi.MPI_Group_translate_ranks(group, 1, &rank, world_group, &in_world);
-      outside = in_world == mpi.constants.undefined ? 1 : 0;
-    }
-    mpi.MPI_Group_free(&world_group);
-  } else {
-    outside = 1;
-  }
-  mpi.MPI_Group_free(&group);
-  return outside == 0;
-}
-
 }  // namespace
 
 bool make_keyval(const MpiApi& mpi) noexcept {
@@ -116,7 +88,7 @@ Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
   if (mpi.MPI_Comm_get_attr(comm, g_keyval, &value, &found) == 0 && found != 0) {
     return reinterpret_cast<Word>(value);
   }
-  if (!inside_world(mpi, comm)) return none;
+  if (!is_inside_world(mpi, comm)) return none;
   Word made = split_quietly(mpi, comm);
   if (made == none) return none;
   if (mpi.MPI_Comm_set_attr(comm, g_keyval, reinterpret_cast<void*>(made)) != 0) {

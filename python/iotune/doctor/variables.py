@@ -22,7 +22,7 @@ KNOWN: dict[str, tuple[str, ...] | tuple[int, int]] = {
     "IOTUNE_PREFETCH_DELIVERY": ("hint", "cache"),
     "IOTUNE_PREFETCH_MEMORY_MIB": (1, 16384),
     "IOTUNE_LOGSTORE": _ANY,
-    "IOTUNE_LOGSTORE_CLOSE": ("compact", "flatten", "keep"),
+    "IOTUNE_LOGSTORE_CLOSE": ("flatten", "compact", "keep"),
     "IOTUNE_DB_SHARED": _ANY,
     "IOTUNE_EXPLORE": ("off",),
     "IOTUNE_LEARN_MS": (0, 1 << 31),

@@ -25,6 +25,31 @@ void after_MPI_Session_init(Provider&, HookState&, int result, Word info, Word e
 // --- files (hooks_mpi_files.cpp)
 // For the mark of an open: 0 where nobody wants to know, or where it cannot be told.
 int ranks_of_open(Provider* mpi, Word comm) noexcept;
+// For as long as the wrapper is in its call, whatever else it does (recorder/hooks/open_hooks.h).
+class JointOpen {
+ public:
+  JointOpen(Provider* mpi, Word comm, const Word* file) noexcept;
+  ~JointOpen();
+  JointOpen(const JointOpen&) = delete;
+  JointOpen& operator=(const JointOpen&) = delete;
+
+ private:
+  Provider* mpi_;  // nullptr: another one is around this call
+  Word comm_;
+  const Word* file_;
+};
+class JointClose {
+ public:
+  JointClose(Provider* mpi, const Word* file) noexcept;
+  ~JointClose();
+  JointClose(const JointClose&) = delete;
+  JointClose& operator=(const JointClose&) = delete;
+
+ private:
+  Provider* mpi_;  // nullptr: there is nothing to do
+  Word comm_ = 0;
+  void* kept_ = nullptr;
+};
 void before_MPI_File_open(Provider&, HookState&, Word& comm, const char*& name, int& amode,
                           Word& info, Word*& file) noexcept;
 bool again_MPI_File_open(Provider&, HookState&, int result, Word& comm, const char*& name,

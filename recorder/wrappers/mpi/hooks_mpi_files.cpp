@@ -44,6 +44,37 @@ int ranks_of_open(Provider* provider, Word comm) noexcept {
   return mpi->MPI_Comm_size(comm, &ranks) == 0 ? ranks : 0;
 }
 
+namespace {
+// Of this thread: an MPI may make one of these calls within another one.
+__thread bool t_in_joint_call __attribute__((tls_model("initial-exec"))) = false;
+}  // namespace
+
+JointOpen::JointOpen(Provider* mpi, Word comm, const Word* file) noexcept
+    : mpi_(t_in_joint_call ? nullptr : mpi), comm_(comm), file_(file) {
+  if (mpi_ == nullptr) return;
+  t_in_joint_call = true;
+  g_joint_hooks.opening();
+}
+
+JointOpen::~JointOpen() {
+  if (mpi_ == nullptr) return;
+  g_joint_hooks.opened(*mpi_, comm_, file_ == nullptr ? 0 : *file_);
+  t_in_joint_call = false;
+}
+
+JointClose::JointClose(Provider* mpi, const Word* file) noexcept
+    : mpi_(t_in_joint_call ? nullptr : mpi) {
+  if (mpi_ == nullptr) return;
+  if (file == nullptr || !g_joint_hooks.closing(*file, comm_, kept_)) mpi_ = nullptr;
+  if (mpi_ != nullptr) t_in_joint_call = true;
+}
+
+JointClose::~JointClose() {
+  if (mpi_ == nullptr) return;
+  g_joint_hooks.closed(*mpi_, comm_, kept_);
+  t_in_joint_call = false;
+}
+
 void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const char*& name,
                           int& amode, Word& info, Word*&) noexcept {
   const OwnCode own;

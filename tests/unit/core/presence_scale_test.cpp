@@ -145,8 +145,9 @@ class Presence : public testing::Test {
       own_[static_cast<std::size_t>(rank)] = g_own;
     }
   }
-  void register_all() {
-    for_each_rank([] { register_presence(); });
+  // All keep files as logs but one.
+  void register_all(long ordinary = -1) {
+    for_each_rank([&] { register_presence(g_site.rank != ordinary); });
     shuffle();
   }
   long yes() {
@@ -174,9 +175,20 @@ TEST_F(Presence, AThousandNodesAskTheHomeOnceANode) {
   EXPECT_TRUE(g_site.said.empty());
   EXPECT_EQ(g_site.calls_of_node.size(), 1000u);
   expect_few_calls();
-  for (const Own& own : own_) ASSERT_EQ(own.node.nodes, 1000u);
+  for (const Own& own : own_) {
+    ASSERT_EQ(own.node.nodes, 1000u);
+    ASSERT_TRUE(own.all.log);
+  }
   for_each_rank([] { remove_presence_files(); });
   EXPECT_TRUE(std::filesystem::is_empty(g_site.shared + "/iotune/runs"));
+}
+
+TEST_F(Presence, OneThatKeepsNoLogsIsKnownToAll) {
+  start(10, 4);
+  register_all(7);
+  EXPECT_EQ(yes(), 40);
+  for (const Own& own : own_) EXPECT_FALSE(own.all.log);
+  EXPECT_TRUE(g_site.said.empty());
 }
 
 TEST_F(Presence, NorDoTheyAskMoreWhereARankIsMissing) {
@@ -213,11 +225,11 @@ TEST_F(Presence, OneThatPublishesLateHearsTheAnswerOfBefore) {
   start(2, 2);
   const std::vector<long> all = {0, 1, 2, 3};
   order_ = {0, 1, 2};
-  for_each_rank([] { register_presence(); });
+  for_each_rank([] { register_presence(false); });
   order_ = {0};
   EXPECT_EQ(yes(), 0);
   order_ = {3};
-  for_each_rank([] { register_presence(); });
+  for_each_rank([] { register_presence(false); });
   order_ = all;
   EXPECT_EQ(yes(), 0);
   EXPECT_EQ(g_site.said.size(), 1u);

@@ -1,0 +1,177 @@
+#include "logstore/loader/joint_close.h"
+
+#include <cerrno>
+
+#include "core/abi/mpi_api.h"
+#include "core/process/thread_state.h"
+#include "core/run/presence.h"
+#include "recorder/hooks/open_hooks.h"
+
+namespace iotune::logstore {
+namespace {
+
+constinit ClosingCalls g_calls = {};
+
+// A handle of a container that is open, in this process.
+struct Joint {
+  Word handle;  // 0: free
+  Word comm;    // a private one; 0: this rank acts alone
+  void* file;   // g_calls'
+};
+constexpr int kMostJoints = 1024;
+constexpr Word kTaken = 1;  // no handle, of any MPI
+constinit Joint g_joints[kMostJoints] = {};
+
+bool enter(const Joint& joint) noexcept {
+  for (Joint& slot : g_joints) {
+    Word free = 0;
+    if (!__atomic_compare_exchange_n(&slot.handle, &free, kTaken, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED)) {
+      continue;
+    }
+    slot.comm = joint.comm;
+    slot.file = joint.file;
+    __atomic_store_n(&slot.handle, joint.handle, __ATOMIC_RELEASE);
+    return true;
+  }
+  return false;
+}
+
+bool leave(Word handle, Joint& joint) noexcept {
+  for (Joint& slot : g_joints) {
+    if (__atomic_load_n(&slot.handle, __ATOMIC_ACQUIRE) != handle) continue;
+    joint = {handle, slot.comm, slot.file};
+    __atomic_store_n(&slot.handle, Word{0}, __ATOMIC_RELEASE);
+    return true;
+  }
+  return false;
+}
+
+// The ranks of one file, who say numbers to each other: 0 or -errno.
+class Ranks {
+ public:
+  Ranks(const MpiApi& mpi, Word comm) noexcept : mpi_(mpi), comm_(comm) {
+    if (comm == 0) return;
+    works_ = mpi.MPI_Comm_rank(comm, &rank_) == 0 && mpi.MPI_Comm_size(comm, &size_) == 0;
+  }
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+  bool lead() const noexcept { return rank_ == 0; }
+
+  // What went wrong on any rank.
+  int all(int own) noexcept {
+    if (comm_ == 0) return own;
+    std::int64_t mine = own, least = -EIO;
+    const MpiConstants& constants = mpi_.constants;
+    works_ = works_ &&
+             mpi_.MPI_Allreduce(&mine, &least, 1, constants.int64, constants.op_min, comm_) == 0;
+    return works_ ? static_cast<int>(least) : -EIO;
+  }
+  // What rank 0 says.
+  int first(int own) noexcept {
+    if (comm_ == 0) return own;
+    std::int64_t said = own;
+    works_ = works_ && mpi_.MPI_Bcast(&said, 1, mpi_.constants.int64, 0, comm_) == 0;
+    return works_ ? static_cast<int>(said) : -EIO;
+  }
+
+ private:
+  const MpiApi& mpi_;
+  Word comm_;
+  int rank_ = 0, size_ = 1;
+  bool works_ = true;
+};
+
+void free_joint(const MpiApi& mpi, Joint& joint, bool is_flat) noexcept {
+  if (joint.file != nullptr) g_calls.forget(joint.file, is_flat);
+  if (joint.comm != 0) mpi.MPI_Comm_free(&joint.comm);
+}
+
+// The communicator that the ranks of an open speak on, where all of them do. 0: each acts alone.
+Word communicator_of_open(const MpiApi& mpi, Word comm) noexcept {
+  const MpiConstants& constants = mpi.constants;
+  if (!all_ranks_keep_logs() || !constants.known) return 0;
+  if (((comm ^ constants.comm_null) & constants.handle_mask) == 0) return 0;
+  int size = 0;
+  if (mpi.MPI_Comm_size(comm, &size) != 0 || size < 2 || !is_inside_world(mpi, comm)) return 0;
+  const Word made = split_quietly(mpi, comm);
+  return made == constants.comm_null ? 0 : made;
+}
+
+// Every rank of the open comes here, also where its own open failed, or was of no container.
+void opened(Provider& provider, Word comm, Word handle) noexcept {
+  const OwnCode own;
+  const int kept = errno;
+  void* const file = g_calls.opened();
+  if (const MpiApi* const mpi = mpi_api(provider)) {
+    Joint joint{handle, communicator_of_open(*mpi, comm), file};
+    const bool is_open = file != nullptr && handle > kTaken && handle != mpi->constants.file_null;
+    const bool is_entered = is_open && enter(joint);
+    if (joint.comm != 0 && Ranks(*mpi, joint.comm).all(is_entered ? 0 : -ENOENT) != 0) {
+      // Those who have it close it alone.
+      if (is_entered) leave(handle, joint);
+      mpi->MPI_Comm_free(&joint.comm);
+      joint.comm = 0;
+      if (is_entered) enter(joint);
+    }
+    if (!is_entered && file != nullptr) g_calls.forget(file, false);
+  } else if (file != nullptr) {
+    g_calls.forget(file, false);
+  }
+  errno = kept;
+}
+
+int flatten(Ranks& ranks, void* file) noexcept {
+  // From here on every one of them has closed it. Who is alone finds out by the locks whether it
+  // was the last.
+  int wrong = ranks.all(g_calls.ready(file));
+  if (wrong != 0) return wrong;
+  const int begun = ranks.lead() ? g_calls.begin(file) : 0;
+  wrong = ranks.first(begun);
+  if (wrong == 0) wrong = ranks.all(g_calls.copy(file, ranks.rank(), ranks.size()));
+  if (ranks.lead() && begun == 0) {
+    const int ended = g_calls.end(file, wrong == 0);
+    if (wrong == 0) wrong = ended;
+  }
+  // The file has its name when the first rank goes on.
+  return ranks.first(wrong);
+}
+
+void closed(Provider& provider, const Joint& closing) noexcept {
+  const OwnCode own;
+  const int kept = errno;
+  const MpiApi* const mpi = mpi_api(provider);
+  Joint joint = closing;
+  Ranks ranks(*mpi, joint.comm);
+  const int wrong = flatten(ranks, joint.file);
+  // Somebody has it open still, has removed it, or has made the file.
+  const bool is_usual = wrong == 0 || wrong == -EBUSY || wrong == -ENOENT || wrong == -ENOTDIR;
+  if (!is_usual && ranks.lead()) g_calls.say_why(joint.file, wrong);
+  free_joint(*mpi, joint, wrong == 0);
+  errno = kept;
+}
+
+}  // namespace
+
+void install_joint_close(const ClosingCalls& calls) noexcept {
+  g_calls = calls;
+  recorder::g_joint_hooks = {
+      .is_used = true,
+      .opening = [] { g_calls.begin_open(); },
+      .opened = opened,
+      .closing =
+          [](Word handle, Word& comm, void*& file) {
+            Joint joint{};
+            if (handle <= kTaken || !leave(handle, joint)) return false;
+            comm = joint.comm;
+            file = joint.file;
+            return true;
+          },
+      .closed =
+          [](Provider& mpi, Word comm, void* file) {
+            closed(mpi, {0, comm, file});
+          },
+  };
+}
+
+}  // namespace iotune::logstore
