@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 #ifndef IOTUNE_DECISION_VERSION /* a test's library has another one */
-#define IOTUNE_DECISION_VERSION 6u
+#define IOTUNE_DECISION_VERSION 7u
 #endif
 #define IOTUNE_DECISION_MAX_BYTES 8192u
 #define IOTUNE_DECISION_MAX_SETTINGS 64u
@@ -93,6 +93,8 @@ struct iotune_question {
    * cannot be told. Called only where settings depend on it, for it may take long. NULL: unknown.
    */
   const char* (*mpi_io)(const char* file);
+  /* What is read for the user's own database, NULL: that itself; the first question's holds. */
+  const char* database_copy;
 };
 
 /* Writes a struct iotune_decision into answer[capacity], which is aligned to 8 bytes; union

@@ -46,9 +46,12 @@ void say(const char* text, char* out, size_t capacity) {
 }
 
 // Read once: the variables lie all over memory, and each file's open would look at every one.
-const Places& places_of_this_process(const char* site_database) {
-  static const Places* const places =
-      new Places(places_from_environment(site_database == nullptr ? "" : site_database));
+const Places& places_of_this_process(const char* site_database, const char* copy = nullptr) {
+  static const Places* const places = [&] {
+    auto* made = new Places(places_from_environment(site_database == nullptr ? "" : site_database));
+    if (copy != nullptr) made->database = copy;
+    return made;
+  }();
   return *places;
 }
 
@@ -213,7 +216,7 @@ bool is_before_the_first_database(const char* site_database) {
 Result<int> decide_into(const iotune_question& question, void* answer, size_t capacity) {
   expect_one_thread();
   if (question.known_only != 0) return repeat_into(question, answer, capacity);
-  const Places& places = places_of_this_process(question.site_database);
+  const Places& places = places_of_this_process(question.site_database, question.database_copy);
   std::optional<DatabaseFile>& database = asked_database();  // nothing: no answer is kept
   database.reset();
   if (places.config.empty()) database = database_file(places.database);
@@ -261,8 +264,9 @@ extern "C" __attribute__((visibility("default"))) int iotune_program_answers(
   if (question->version != IOTUNE_DECISION_VERSION) return -1;
   Result<int> length = guarded<int>([&] {
     expect_one_thread();
-    Result<std::vector<ProgramAnswer>> found = program_answers(
-        question_from(with_identity(*question)), places_of_this_process(question->site_database));
+    Result<std::vector<ProgramAnswer>> found =
+        program_answers(question_from(with_identity(*question)),
+                        places_of_this_process(question->site_database, question->database_copy));
     if (!found) throw Fault{found.error().text()};
     return copy_answer(packed(*found, capacity), answers, capacity);
   });

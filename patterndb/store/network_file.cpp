@@ -74,26 +74,23 @@ class LinkLock {
   }
   ~LinkLock() {
     // Only what is still ours: one that took longer than ten minutes has lost it.
-    struct stat lock, own;
-    if (stat(lock_.c_str(), &lock) == 0 && stat(own_.c_str(), &own) == 0 &&
-        lock.st_ino == own.st_ino) {
-      unlink(lock_.c_str());
-    }
+    if (held()) unlink(lock_.c_str());
     unlink(own_.c_str());
   }
   LinkLock(const LinkLock&) = delete;
   LinkLock& operator=(const LinkLock&) = delete;
 
+  // By the file, not by the number of its names: a FUSE mount may keep that for a second.
   bool held() const {
-    struct stat own;
-    return stat(own_.c_str(), &own) == 0 && own.st_nlink == 2;
+    struct stat lock, own;
+    return stat(lock_.c_str(), &lock) == 0 && stat(own_.c_str(), &own) == 0 &&
+           lock.st_ino == own.st_ino;
   }
 
  private:
   static constexpr int kPauseMilliseconds = 5;
 
-  // The answer to link() may be lost on its way from the server: what counts is the number of
-  // names.
+  // The answer to link() may be lost on its way from the server.
   bool taken() const { return link(own_.c_str(), lock_.c_str()) == 0 || held(); }
 
   void break_dead_lock() const {

@@ -6,6 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/matching/nearest_answers.h"
 #include "patterndb/store/network_file.h"
@@ -119,8 +123,33 @@ void bring_forward(sqlite::Connection& connection) {
   if (page_bytes != kPageBytes && bytes <= kMostRewritten) rewrite(connection);
 }
 
+// A copy of a database in memory, which a descriptor of this process leads to
+// (tuner/decision/database_copy.h). SQLite opens files by their own names, and this has none.
+bool is_memory(const std::string& path) {
+  return path.starts_with("/proc/self/fd/");
+}
+
+std::unique_ptr<sqlite::Connection> open_memory(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  auto* const image = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
+  if (image == nullptr) throw Fault{path + ": out of memory"};
+  std::memcpy(image, bytes.data(), bytes.size());
+  auto connection = std::make_unique<sqlite::Connection>(
+      path, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY);
+  // The connection owns the image from here on, also where this fails.
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  const int code =
+      sqlite3_deserialize(connection->handle(), "main", image, size, size + 1,
+                          SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+  if (code != SQLITE_OK) connection->fail(code);
+  distrust(*connection);
+  return connection;
+}
+
 // A change makes a new file, so this one never changes.
 std::unique_ptr<sqlite::Connection> open_unchanging(const std::string& path) {
+  if (is_memory(path)) return open_memory(path);
   auto connection = std::make_unique<sqlite::Connection>(path, file_uri(path) + "?immutable=1",
                                                          SQLITE_OPEN_READONLY);
   distrust(*connection);
@@ -215,6 +244,10 @@ std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, Ope
   auto connection = open_as_it_is(path, writable, options.busy_milliseconds);
   std::int64_t version = pragma(*connection, "PRAGMA user_version");
   demand_version(*connection, version);
+  if (version < kSchemaVersion && is_memory(path)) {
+    migrate(*connection);
+    return connection;
+  }
   if (reading && version < kSchemaVersion && !writable) {
     throw Fault{path + ": pattern database of version " + std::to_string(version) +
                 ", to be brought to " + std::to_string(kSchemaVersion) +

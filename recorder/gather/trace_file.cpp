@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/os/make_folders.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/size_limit.h"
 #include "core/os/ticks.h"
@@ -16,6 +17,7 @@
 #include "core/process/process_facts.h"
 #include "core/process/site_folder.h"
 #include "core/process/site_limits.h"
+#include "core/run/answering_place.h"
 #include "core/run/run_identity.h"
 #include "recorder/format.h"
 #include "recorder/replaceable.h"
@@ -124,6 +126,7 @@ bool trace_directory(ShortText<4096>& path) noexcept {
     absolute_path(configuration().trace_path, file);
     const char* const slash = std::strrchr(file.c_str(), '/');
     path.clear();
+    if (!place_answers(file.c_str())) return false;
     if (slash != nullptr) path.add(file.c_str(), static_cast<std::size_t>(slash - file.c_str()));
     // Where the trace itself may not be (/dev/null), nothing else is put beside it either.
     return slash != nullptr && !file.cut() && why_kept(file.c_str()) == nullptr;
@@ -136,7 +139,7 @@ namespace {
 // The site's folder for this user's; false where it has none that can be used.
 bool site_directory(const char* name, ShortText<4096>& path) noexcept {
   const SiteFolder site = site_traces();
-  if (*site.pattern == '\0') return false;
+  if (*site.pattern == '\0' || !place_answers(site.pattern)) return false;
   const char* const why = site_folder(site.pattern, name, site.for_group, true, path);
   if (why == nullptr) return true;
   // Whoever named the trace himself does not miss the folder.
@@ -164,37 +167,24 @@ bool is_for_group(const char* path) noexcept {
 
 bool home_state_path(const char* name, ShortText<4096>& path) noexcept {
   path.clear();
-  if (configuration().state_home == nullptr) return false;
+  if (configuration().state_home == nullptr || !place_answers(configuration().state_home)) {
+    return false;
+  }
   path << configuration().state_home << "/iotune/" << name;
   return !path.cut();
 }
 
 bool state_directory(const char* name, ShortText<4096>& path) noexcept {
   if (site_directory(name, path)) return true;
-  if (configuration().state_home == nullptr) return false;
-  path.clear();
-  // The base directories exist as a rule; making each is cheaper than asking.
-  const char* const home = configuration().state_home;
-  for (const char* at = home + 1; *at != '\0'; ++at) {
-    if (*at != '/') continue;
-    path.clear();
-    path.add(home, static_cast<std::size_t>(at - home));
-    raw::mkdir(path.c_str(), 0700);
-  }
-  path.clear();
-  path << home;
-  raw::mkdir(path.c_str(), 0700);
-  path << "/iotune";
-  raw::mkdir(path.c_str(), 0700);
-  path << '/' << name;
-  raw::mkdir(path.c_str(), 0700);
-  return !path.cut();
+  if (!home_state_path(name, path)) return false;
+  make_folders(path);
+  return true;
 }
 
 bool trace_path(ShortText<4096>& path) noexcept {
   if (configuration().trace_path != nullptr) {
     absolute_path(configuration().trace_path, path);
-    return !path.cut();
+    return !path.cut() && place_answers(path.c_str());
   }
   if (!trace_directory(path)) return false;
   path << '/';

@@ -18,6 +18,7 @@
 #include "core/process/process_facts.h"
 #include "core/process/site_folder.h"
 #include "core/process/site_limits.h"
+#include "core/run/answering_place.h"
 #include "core/run/run_identity.h"
 #include "recorder/gather/process_text.h"
 
@@ -130,6 +131,7 @@ void write_line_of_run() noexcept {
                       ranks > 0 ? static_cast<std::uint64_t>(ranks) : 1, now},
                      line);
   const SiteFolder site = site_applied_log();
+  if (!place_answers(site.pattern)) return;
   if (const char* const why = site_folder(site.pattern, "applied", site.for_group, true, path)) {
     say_none(path, why);
     return;

@@ -22,8 +22,10 @@
 #include "core/process/process_facts.h"
 #include "core/process/site_limits.h"
 #include "core/process/thread_state.h"
+#include "core/run/answering_place.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/gather/process_text.h"
+#include "tuner/decision/database_copy.h"
 #include "tuner/decision/packed_decision.h"
 #include "tuner/posix/file_system.h"
 
@@ -134,6 +136,8 @@ void load_library() noexcept {
   g_library.compare_exchange_strong(none, &kNone);
 }
 
+constinit bool g_storage_is_silent = false;
+
 // Read once: the variables lie all over memory, and an open between two transfers finds the caches
 // cold.
 bool database_is_off() noexcept {
@@ -176,6 +180,23 @@ void database_path(ShortText<4096>& path) noexcept {
 }
 
 namespace {
+
+// Whether the folders of databases and spool answer; those that have not once are not asked again.
+bool storage_answers() noexcept {
+  if (__atomic_load_n(&g_storage_is_silent, __ATOMIC_RELAXED)) return false;
+  ShortText<4096> database;
+  database_path(database);
+  const char* const data = std::getenv("XDG_DATA_HOME");
+  bool all = place_answers(database.c_str());
+  const char* const folder = data != nullptr && *data == '/' ? data : std::getenv("HOME");
+  const char* const config = std::getenv("IOTUNE_CONFIG");
+  for (const char* const path : {folder, config, site_database()}) {
+    all = all && (path == nullptr || *path != '/' || place_answers(path));
+  }
+  if (!all) __atomic_store_n(&g_storage_is_silent, true, __ATOMIC_RELAXED);
+  return all;
+}
+
 // The user's own database is made when the first run is learnt from.
 bool nothing_was_learnt_yet() noexcept {
   const char* const named = std::getenv("IOTUNE_DB");
@@ -185,11 +206,24 @@ bool nothing_was_learnt_yet() noexcept {
   database_path(path);
   return access(path.c_str(), F_OK) != 0 && errno == ENOENT;
 }
+// False where the database has not answered in time. The caller has its turn.
+bool add_copy(iotune_question& question) noexcept {
+  ShortText<4096> path;
+  database_path(path);
+  const DatabaseCopy copy = database_copy(path.c_str());
+  question.database_copy = copy.path;
+  if (copy.state != Copy::kNone) return true;
+  __atomic_store_n(&g_storage_is_silent, true, __ATOMIC_RELAXED);
+  path << " was not read within 10 s";
+  say_nothing_is_tuned(path.c_str());
+  return false;
+}
+
 }  // namespace
 
 bool ask_database(const FileQuestion& asked, iotune_answer& answer) noexcept {
   clear(answer.decision);
-  if (is_narrowed() || database_is_off()) return false;
+  if (is_narrowed() || database_is_off() || !storage_answers()) return false;
   load_library();
   const Turn turn;
   const Library& database = turn.library();
@@ -209,6 +243,7 @@ bool ask_database(const FileQuestion& asked, iotune_answer& answer) noexcept {
   question.frozen = configuration().frozen ? 1 : 0;
   question.known_only = asked.known_only ? 1 : 0;
   question.site_database = site_database();
+  if (!add_copy(question)) return false;
   const int bytes = database.decide(&question, &answer, sizeof answer);
   if (bytes > 0 && is_whole(answer.decision, static_cast<std::size_t>(bytes))) return true;
   if (bytes < 0 && !nothing_was_learnt_yet()) say_nothing_is_tuned(answer.message);
@@ -218,6 +253,7 @@ bool ask_database(const FileQuestion& asked, iotune_answer& answer) noexcept {
 
 bool nothing_can_be_asked() noexcept {
   if (is_narrowed() || database_is_off()) return true;
+  if (__atomic_load_n(&g_storage_is_silent, __ATOMIC_RELAXED)) return true;
   const Library* const loaded = g_library.load(std::memory_order_acquire);
   return loaded != nullptr && loaded->decide == nullptr;
 }
@@ -249,7 +285,9 @@ bool something_may_be_known() noexcept {
 }  // namespace
 
 std::size_t ask_for_program(int ranks, int nodes, void* answers, std::size_t capacity) noexcept {
-  if (is_narrowed() || database_is_off() || !something_may_be_known()) return 0;
+  if (is_narrowed() || database_is_off() || !storage_answers() || !something_may_be_known()) {
+    return 0;
+  }
   load_library();
   const Turn turn;
   const Library& database = turn.library();
@@ -261,6 +299,7 @@ std::size_t ask_for_program(int ranks, int nodes, void* answers, std::size_t cap
   question.program = program_path();
   question.frozen = configuration().frozen ? 1 : 0;
   question.site_database = site_database();
+  if (!add_copy(question)) return 0;
   const int bytes = database.program_answers(&question, answers, capacity);
   if (bytes < 0) say_nothing_is_tuned(static_cast<const char*>(answers));
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
@@ -271,6 +310,7 @@ bool database_is_loaded() noexcept {
 }
 
 void learn_from_runs(const RunEnd& end) noexcept {
+  if (!storage_answers()) return;
   load_library();
   const Turn turn;
   const Library& database = turn.library();

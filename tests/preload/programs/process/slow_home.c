@@ -135,6 +135,13 @@ static int do_readdir(const char* path, void* to, fuse_fill_dir_t fill, off_t at
   return 0;
 }
 
+/* A file of two names is one file, as on a network's server. */
+static void* do_init(struct fuse_conn_info* connection, struct fuse_config* config) {
+  (void)connection;
+  config->use_ino = 1;
+  return NULL;
+}
+
 int main(int count, char** words) {
   if (count < 4) return 2;
   root = open(words[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -144,7 +151,7 @@ int main(int count, char** words) {
   log_file = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (root < 0 || log_file < 0) return 2;
   words[2] = words[0];
-  const struct fuse_operations operations = {.getattr = do_getattr,
+  const struct fuse_operations operations = {.init = do_init, .getattr = do_getattr,
                                              .readlink = do_readlink,
                                              .mkdir = do_mkdir,
                                              .unlink = do_unlink,

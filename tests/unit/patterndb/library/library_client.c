@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
 
   struct iotune_question question = {
       IOTUNE_DECISION_VERSION, 4,        1,       1, "hdf5", argv[2], argv[3],
-      "MPICH 4.0.2",           "1.10.8", argv[4], 0, 0,      NULL,    NULL};
+      "MPICH 4.0.2",           "1.10.8", argv[4], 0, 0,      NULL,    NULL, NULL};
   union iotune_answer answer;
   double asked = microseconds();
   int length = decide(&question, &answer, sizeof answer);
