@@ -80,7 +80,7 @@ void NestFinder::adopt(const NestFinder& smaller) noexcept {
   run_ = smaller.run_;
   next_ = smaller.next_;
   step_ = smaller.step_;
-  foretold_ = smaller.foretold_;
+  predicted_ = smaller.predicted_;
   depth_ = smaller.depth_;
   period_ = smaller.period_;
   leaf_ = smaller.leaf_;
@@ -208,7 +208,7 @@ bool NestFinder::finish() noexcept {
   return !cramped_;
 }
 
-// A loop that was opened may foretell the access; else it is closed, and what is then on the stack
+// A loop that was opened may predict the access; else it is closed, and what is then on the stack
 // may be a larger one.
 bool NestFinder::settle(Step access) noexcept {
   while (left_ != 0) {
@@ -251,7 +251,7 @@ void NestFinder::reopen() noexcept {
   const NestTerm& loop = terms_[size_ - 1];
   levels_[0] = {loop.body, 0, 0, loop.count, kForever};
   depth_ = 1;
-  foretold_ = 0;
+  predicted_ = 0;
   descend();
 }
 
@@ -280,7 +280,7 @@ void NestFinder::descend() noexcept {
 
 // All of a run was met.
 void NestFinder::advance() noexcept {
-  foretold_ += run_;
+  predicted_ += run_;
   Level* top = levels_ + depth_ - 1;
   if (bodies_[top->body].depth == 1) {
     top->iteration += run_ / period_;

@@ -66,7 +66,7 @@ class NestFinder {
   // the caller takes terms_due() terms from the front of terms() and calls drop(), or moves to a
   // larger finder; then it goes on.
   std::size_t add(const Extent* accesses, std::size_t count) noexcept;
-  // Takes only what the open loop foretells; returns how many.
+  // Takes only what the open loop predicts; returns how many.
   std::size_t go_on(const Extent* accesses, std::size_t count) noexcept;
   // As add(), but stops also where a loop is open.
   std::size_t add_until_open(const Extent* accesses, std::size_t count) noexcept;
@@ -83,8 +83,8 @@ class NestFinder {
   Extent expected() const noexcept {
     return {static_cast<std::int64_t>(next_.offset), static_cast<std::int64_t>(next_.length)};
   }
-  // Accesses that the open loop has foretold.
-  std::uint64_t foretold() const noexcept { return foretold_ + (run_ - left_); }
+  // Accesses that the open loop has predicted.
+  std::uint64_t predicted() const noexcept { return predicted_ + (run_ - left_); }
 
   std::span<const NestTerm> terms() const noexcept { return {terms_, size_}; }
   const Extent* leaves(const NestTerm& term) const noexcept {
@@ -185,7 +185,7 @@ class NestFinder {
   Step next_{};
   Step step_{};  // period_ == 1
   Step* flat_;   // period_ > 1: what the accesses of an iteration are next
-  std::uint64_t foretold_ = 0;
+  std::uint64_t predicted_ = 0;
   std::uint32_t depth_ = 0;  // levels in use
   Level levels_[kMaxLoopDepth];
 };

@@ -8,7 +8,7 @@
 namespace iotune::analyzer::pattern_log {
 namespace {
 
-// What a loop has foretold before one access that it did not is held to be noise.
+// What a loop has predicted before one access that it did not is held to be noise.
 constexpr std::uint64_t kTrusted = 12;
 
 // A stream that has so few terms after its first accesses is one channel. Of others more accesses
@@ -244,10 +244,10 @@ void Channels::add_in_turns(std::span<const Extent> accesses, Shapes& shapes) {
     if (turns_.ways == 1 && pending_count_ == 0) {
       // Until a trusted loop is disappointed, everything is the one finder's.
       TermFinder& only = finder(0);
-      const std::size_t foretold = only.go_on(accesses);
-      took(0, foretold, shapes);
-      since_noise_ += foretold;
-      accesses = accesses.subspan(foretold);
+      const std::size_t predicted = only.go_on(accesses);
+      took(0, predicted, shapes);
+      since_noise_ += predicted;
+      accesses = accesses.subspan(predicted);
       if (accesses.empty()) return;
       const std::size_t alone = only.add_until_open(accesses, shapes, lists_[0]);
       took(0, alone, shapes);
@@ -255,7 +255,7 @@ void Channels::add_in_turns(std::span<const Extent> accesses, Shapes& shapes) {
       accesses = accesses.subspan(alone);
       if (accesses.empty()) return;
       if (alone > 0) continue;
-      if (only.foretold() < kTrusted) {
+      if (only.predicted() < kTrusted) {
         take(0, accesses.first(1), shapes);
         ++since_noise_;
         accesses = accesses.subspan(1);
@@ -278,7 +278,7 @@ void Channels::decide(const Extent& access, Shapes& shapes) {
   }
   if (expects(turn, access)) return take(turn, {&access, 1}, shapes);
   for (std::uint32_t channel = 0; channel < turns_.ways; ++channel) {
-    if (expects(channel, access) && finders_[channel]->foretold() >= kTrusted) {
+    if (expects(channel, access) && finders_[channel]->predicted() >= kTrusted) {
       return take(channel, {&access, 1}, shapes);
     }
   }
@@ -287,7 +287,7 @@ void Channels::decide(const Extent& access, Shapes& shapes) {
     const std::uint32_t channel = (turn + k) % turns_.ways;
     if (is_familiar(channel, access)) return take(channel, {&access, 1}, shapes);
   }
-  if (turns_.ways > 1 || finder(turn).foretold() >= kTrusted) {
+  if (turns_.ways > 1 || finder(turn).predicted() >= kTrusted) {
     pending_[pending_count_++] = access;
     return;
   }

@@ -25,14 +25,14 @@ class TermFinder {
   // Everything that is left; the finder is empty then, and keeps the memory of a small one at most.
   void finish(Shapes& shapes, TermList& list);
 
-  // Takes only what the open loop foretells; returns how many.
+  // Takes only what the open loop predicts; returns how many.
   std::size_t go_on(std::span<const Extent> accesses) noexcept {
     return finder_ ? finder_->go_on(accesses.data(), accesses.size()) : 0;
   }
   bool expects(const Extent& access) const noexcept { return finder_ && finder_->expects(access); }
-  // Accesses that the open loop has foretold.
-  std::uint64_t foretold() const noexcept {
-    return finder_ && finder_->open() ? finder_->foretold() : 0;
+  // Accesses that the open loop has predicted.
+  std::uint64_t predicted() const noexcept {
+    return finder_ && finder_->open() ? finder_->predicted() : 0;
   }
   std::size_t leaves_held() const noexcept { return finder_ ? finder_->leaves_held() : 0; }
   // The indices of `shapes` are no longer valid.

@@ -22,7 +22,7 @@ void note_prefetch(PrefetchOutcome& prefetch, const CallArguments& arguments) {
   prefetch.served += number("served");
   prefetch.requests += number("requested");
   prefetch.requested_bytes += number("requested_bytes");
-  prefetch.vain_bytes += number("vain_bytes");
+  prefetch.unused_bytes += number("unused_bytes");
   prefetch.wait_seconds += static_cast<double>(number("wait_ns")) * 1e-9;
   prefetch.saved_seconds += static_cast<double>(number("saved_ns")) * 1e-9;
   prefetch.depth = std::max(prefetch.depth, number("depth"));

@@ -74,13 +74,13 @@ struct PrefetchOutcome {
   std::uint64_t hits = 0;    // reads of what had been requested before
   std::uint64_t late = 0;    // hits that waited all the same
   std::uint64_t served = 0;  // reads that no call was made for: out of iotune's own memory
-  std::uint64_t requests = 0, requested_bytes = 0, vain_bytes = 0;
+  std::uint64_t requests = 0, requested_bytes = 0, unused_bytes = 0;
   double wait_seconds = 0, saved_seconds = 0;  // sums; what is saved is an estimate
   std::uint64_t depth = 0;                     // the greatest
 
   template <class A>
   void archive(A& a) {
-    a(predictor, streams, reads, hits, late, served, requests, requested_bytes, vain_bytes,
+    a(predictor, streams, reads, hits, late, served, requests, requested_bytes, unused_bytes,
       wait_seconds, saved_seconds, depth);
   }
 };

@@ -91,7 +91,7 @@ Json json_of(const PrefetchOutcome& prefetch) {
           {"served", prefetch.served},
           {"requests", prefetch.requests},
           {"requested_bytes", prefetch.requested_bytes},
-          {"vain_bytes", prefetch.vain_bytes},
+          {"unused_bytes", prefetch.unused_bytes},
           {"wait_seconds", prefetch.wait_seconds},
           {"saved_seconds", prefetch.saved_seconds},
           {"depth", prefetch.depth}};

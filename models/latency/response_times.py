@@ -61,7 +61,7 @@ class ResponseTimes:
     def text(self) -> str:
         """One sentence on what is known of the longest times."""
         if self.tail is None:
-            return f"beyond the longest of {self.samples} sampled times nothing is foretold"
+            return f"beyond the longest of {self.samples} sampled times nothing is predicted"
         return self.tail.text()
 
 

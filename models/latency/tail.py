@@ -27,7 +27,7 @@ _THRESHOLDS = 40
 _LARGEST_SHARE = 0.5
 # Of Anderson and Darling's statistic: a third of samples of the family itself exceed it, where one
 # parameter was fitted and where two were (simulated; shapes of 0 to 1). Stricter than a test is
-# otherwise: a family that is hardly rejected bends what is foretold by as much as chance does.
+# otherwise: a family that is hardly rejected bends what is predicted by as much as chance does.
 _CRITICAL_ONE, _CRITICAL_TWO = 0.62, 0.45
 # Two parameters must explain so many times more of the sample than one does, and an exponential
 # so many times more than a power law: its error costs more.
@@ -107,7 +107,7 @@ class Tail:
 def fit_tail(seconds: Array, may_be_heavy: bool, resamples: int = _RESAMPLES) -> Tail | None:
     """The tail of a sorted sample of response times, which are positive.
 
-    `may_be_heavy`: whether a power law may be it; where that is not so, a power law foretells far
+    `may_be_heavy`: whether a power law may be it; where that is not so, a power law predicts far
     too long times beyond what was sampled. None where nothing lies beyond any threshold but times
     that are all the same.
     """

@@ -124,7 +124,7 @@ void bring_forward(sqlite::Connection& connection) {
 }
 
 // A copy of a database in memory, which a descriptor of this process leads to
-// (tuner/decision/database_copy.h). SQLite opens files by their own names, and this has none.
+// (core/run/distant_copy.h). SQLite opens files by their own names, and this has none.
 bool is_memory(const std::string& path) {
   return path.starts_with("/proc/self/fd/");
 }

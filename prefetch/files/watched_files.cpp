@@ -36,7 +36,7 @@ struct Directory {
   FileOrder* kept;
   FileFollower follower;
   std::uint64_t previous[2];  // the files that began before, the last one first
-  std::uint32_t begun, foretold;
+  std::uint32_t begun, predicted;
   unsigned tries;
   std::uint32_t kept_number;  // of `kept`
   KeptKey key;
@@ -214,7 +214,7 @@ FileBegun file_begins(int fd, bool waited) noexcept {
   ++directory->begun;
   const FileFollower::Begun begun = directory->follower.begins(hash, waited);
   const FileOrder* const order = directory->follower.order();
-  if (begun.foreseen && order == directory->kept) ++directory->foretold;
+  if (begun.foreseen && order == directory->kept) ++directory->predicted;
   if (order == nullptr) choose(*directory, hash);
   directory->previous[1] = directory->previous[0];
   directory->previous[0] = hash;
@@ -241,7 +241,7 @@ void keep_file_orders() noexcept {
   if (g_unfit) return;
   for (Directory& one : g_directories) {
     if (one.own == nullptr || one.own->size() < kLeastFiles) continue;
-    if (2 * one.foretold >= one.begun) {
+    if (2 * one.predicted >= one.begun) {
       touch_kept({one.key.path, one.kept_number}, kKind);
       continue;
     }

@@ -25,7 +25,7 @@ FileBegun file_begins(int fd, bool waited) noexcept;
 // The descriptor is about to be closed; so many bytes of its file were read through it.
 void file_ends(int fd, std::uint64_t bytes_read) noexcept;
 
-// Writes down the orders that nobody foretold. At the end, maybe several times.
+// Writes down the orders that nobody predicted. At the end, maybe several times.
 void keep_file_orders() noexcept;
 
 void leave_files_by_jump() noexcept;

@@ -52,7 +52,7 @@ void note(const PrefetchNote& said) noexcept {
   record.key(said.file);
   record.number(std::int64_t{said.fd});
   for (const std::uint64_t value :
-       {said.reads, said.hits, said.late, said.requested, said.requested_bytes, said.vain_bytes,
+       {said.reads, said.hits, said.late, said.requested, said.requested_bytes, said.unused_bytes,
         ns(said.wait), ns(said.saved), said.greatest_depth, said.served}) {
     record.number(static_cast<std::int64_t>(value));
   }

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kPrefetchInterfaceVersion = 5;
 struct PrefetchNote {
   int fd;
   std::uint32_t file;
-  std::uint64_t reads, hits, late, requested, requested_bytes, vain_bytes, wait, saved;
+  std::uint64_t reads, hits, late, requested, requested_bytes, unused_bytes, wait, saved;
   std::uint64_t greatest_depth, served;
   const char* predictor;
 };

@@ -17,7 +17,7 @@ using patterns::Prediction;
 constexpr std::size_t kReadsBefore = 6;
 constexpr unsigned kMostTries = 4;
 static_assert(KeptState::kFirst <= patterns::kPlanPiece, "a plan's first piece tells");
-// A plan that foretold half of so many reads is the right one, and is not recorded again.
+// A plan that predicted half of so many reads is the right one, and is not recorded again.
 constexpr std::uint32_t kTrialReads = 64;
 // Reads that the past has and the present has not, where it begins anew: metadata is kept.
 constexpr unsigned kMostLeftOut = 8;
@@ -108,7 +108,7 @@ void begin_past_anew(StreamSlot& slot, KeptState& state, const Extent& access) n
   }
   state.resumed = 0;
   const std::span<const Extent> again(state.first, behind);
-  // What foretold this stream once does so again; else it is its own past.
+  // What predicted this stream once does so again; else it is its own past.
   if (!state.kept.empty() && (state.is_own_past || state.plan == nullptr)) {
     take(slot, state, state.kept, again, state.is_own_past);
   } else if (state.plan != nullptr) {
@@ -129,7 +129,7 @@ void choose_plan(StreamSlot& slot, const Extent& access, bool planned) noexcept 
   ++state.reads;
   if (planned) ++state.planned;
   // The stream tells its predictor nothing of reads that come out of memory. A plan goes on with
-  // them: else it would foretell nothing behind them, and be recorded once more by each run.
+  // them: else it would predict nothing behind them, and be recorded once more by each run.
   if (slot.stream().is_in_memory()) recorded().observe(slot.predictor(), access);
   const bool is_first = state.firsts < KeptState::kFirst;
   if (is_first) state.first[state.firsts++] = access;

@@ -46,8 +46,8 @@ StreamSlot* take_slot() noexcept {
   return slot;
 }
 
-// Whether a plan of another stream foretold this one: it is not written down again.
-bool is_foretold(const KeptState& state) noexcept {
+// Whether a plan of another stream predicted this one: it is not written down again.
+bool is_predicted(const KeptState& state) noexcept {
   return !state.kept.empty() && !state.is_own_past && 2 * state.planned >= state.reads;
 }
 
@@ -122,8 +122,8 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
 void keep_model(StreamSlot& slot) noexcept {
   KeptState* const state = kept_state(slot);
   if (state == nullptr || slot.unfit || slot.stream().counts().reads < kLeastReadsKept) return;
-  if (is_foretold(*state)) touch_kept({state->key.path, state->kept_number}, g_options.name);
-  if (state->plan != nullptr && is_foretold(*state)) return;
+  if (is_predicted(*state)) touch_kept({state->key.path, state->kept_number}, g_options.name);
+  if (state->plan != nullptr && is_predicted(*state)) return;
   if (state->plan != nullptr) {
     state->is_written =
         write_kept(state->key, g_options.name, state->plan->finish(), state->is_written) ||

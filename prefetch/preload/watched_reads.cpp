@@ -55,13 +55,13 @@ void set_up() noexcept {
 
 void note(StreamSlot& slot) noexcept {
   prefetch::Counts counts = slot.stream().counts();
-  std::uint64_t vain_bytes = counts.vain_bytes();
+  std::uint64_t unused_bytes = counts.unused_bytes();
   const KeptState* const state = kept_state(slot);
   if (state != nullptr && state->ahead) {  // before it was opened: all of it
     counts.hits = static_cast<std::uint32_t>(counts.reads);
     ++counts.requested;
     counts.requested_bytes += state->ahead_bytes;
-    vain_bytes +=
+    unused_bytes +=
         state->ahead_bytes - std::min<std::uint64_t>(state->ahead_bytes, state->bytes_read);
     if (counts.greatest_depth == 0) counts.greatest_depth = 1;
   }
@@ -73,7 +73,7 @@ void note(StreamSlot& slot) noexcept {
                 .late = counts.late,
                 .requested = counts.requested,
                 .requested_bytes = counts.requested_bytes,
-                .vain_bytes = vain_bytes,
+                .unused_bytes = unused_bytes,
                 .wait = counts.wait,
                 .saved = counts.saved,
                 .greatest_depth = counts.greatest_depth,

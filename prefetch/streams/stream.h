@@ -27,7 +27,7 @@ struct Counts {
   std::uint8_t greatest_depth = 0;
 
   // Requested, and not read. Until the stream ends some of it may still be.
-  std::uint64_t vain_bytes() const noexcept {
+  std::uint64_t unused_bytes() const noexcept {
     return requested_bytes > hit_bytes ? requested_bytes - hit_bytes : 0;
   }
 };

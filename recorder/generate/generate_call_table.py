@@ -133,7 +133,7 @@ PSEUDO_CALLS = [
         "iotune_prefetch",
         "notes prefetch",
         "key:file handle:fd number:reads number:hits number:late number:requested "
-        "number:requested_bytes number:vain_bytes number:wait_ns number:saved_ns number:depth "
+        "number:requested_bytes number:unused_bytes number:wait_ns number:saved_ns number:depth "
         "number:served text:predictor",
     ),
     # recorder/regions; regions.cpp knows the places of what iotune_regions counts.

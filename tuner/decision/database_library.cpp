@@ -23,9 +23,9 @@
 #include "core/process/site_limits.h"
 #include "core/process/thread_state.h"
 #include "core/run/answering_place.h"
+#include "core/run/distant_copy.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/gather/process_text.h"
-#include "tuner/decision/database_copy.h"
 #include "tuner/decision/packed_decision.h"
 #include "tuner/posix/file_system.h"
 
@@ -210,7 +210,7 @@ bool nothing_was_learnt_yet() noexcept {
 bool add_copy(iotune_question& question) noexcept {
   ShortText<4096> path;
   database_path(path);
-  const DatabaseCopy copy = database_copy(path.c_str());
+  const DistantCopy copy = distant_copy(path.c_str());
   question.database_copy = copy.path;
   if (copy.state != Copy::kNone) return true;
   __atomic_store_n(&g_storage_is_silent, true, __ATOMIC_RELAXED);

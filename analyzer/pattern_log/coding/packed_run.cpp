@@ -20,7 +20,7 @@ unsigned signed_bits(std::uint64_t value) noexcept {
   return bits_of(patterns::zigzag(signed_of(value)));
 }
 
-// About what TermModel takes for an access: one that was met before, or foretold, takes few.
+// About what TermModel takes for an access: one that was met before, or predicted, takes few.
 class UnpackedCost {
  public:
   explicit UnpackedCost(std::vector<std::uint32_t>& seen) noexcept : seen_(seen) {}

@@ -1,4 +1,4 @@
-// The terms of one list after the other, each foretold from those before it: what a loop goes on
+// The terms of one list after the other, each predicted from those before it: what a loop goes on
 // with, what came after the same terms elsewhere. One template writes and reads.
 #pragma once
 

@@ -56,7 +56,7 @@ class Epoch:
 
     @property
     def repeats_order(self) -> bool | None:
-        """Whether a plan of the epoch before foretells it; None: there is none before."""
+        """Whether a plan of the epoch before predicts it; None: there is none before."""
         return None if self.same_order is None else self.same_order >= SAME_ORDER
 
 

@@ -51,13 +51,13 @@ def distance_of(file: FilePattern) -> float | None:
 
 def prefetched_lines(done: PrefetchOutcome) -> tuple[str, ...]:
     """What prefetching did for a file."""
-    unread = done.vain_bytes / done.requested_bytes if done.requested_bytes else 0.0
+    unread = done.unused_bytes / done.requested_bytes if done.requested_bytes else 0.0
     late = f" ({done.late:,} of them late)" if done.late else ""
     served = f", {done.served:,} served from the cache" if done.served else ""
     return (
         f"{done.predictor}: {done.hits:,} of {count_text(done.reads, 'read')} hit{late}, "
         f"{done.reads - done.hits:,} missed{served}",
-        f"{size_text(done.requested_bytes)} requested, {size_text(done.vain_bytes)} "
+        f"{size_text(done.requested_bytes)} requested, {size_text(done.unused_bytes)} "
         f"of it never read ({unread:.1%}), up to {done.depth} ahead, "
         f"{count_text(done.streams, 'stream')}",
         f"{seconds_text(done.wait_seconds)} in reads, "

@@ -82,7 +82,7 @@ def prefetched_together(files: Iterable[FilePattern]) -> PrefetchOutcome | None:
     if not told:
         return None
     names = ("streams", "reads", "hits", "late", "served", "requests", "requested_bytes",
-             "vain_bytes", "wait_seconds", "saved_seconds")  # fmt: skip
+             "unused_bytes", "wait_seconds", "saved_seconds")  # fmt: skip
     sums = {name: sum(getattr(one, name) for one in told) for name in names}
     return PrefetchOutcome(
         predictor=told[0].predictor, depth=max(one.depth for one in told), **sums

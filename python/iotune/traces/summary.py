@@ -68,7 +68,7 @@ class PrefetchOutcome:
     served: int = 0  # reads that no call was made for: out of iotune's own memory
     requests: int = 0
     requested_bytes: int = 0
-    vain_bytes: int = 0
+    unused_bytes: int = 0
     wait_seconds: float = 0.0  # inside of reads
     saved_seconds: float = 0.0  # an estimate
     depth: int = 0  # the greatest

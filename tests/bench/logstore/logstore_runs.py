@@ -1,10 +1,11 @@
 """fs-test for real: the log store beside the ordinary shared file and beside a plain index.
 
 The ranks of this machine, N-1 strided: written by one job, read back by another of as many ranks,
-and by one of half as many. The arms are `ordinary`, `logged` (as under iotune run --logstore) and
-`plain` (plain_store.cpp: the same store with PLFS's index, for fs-test alone). IOTUNE_MPIRUN names
-another launcher, and LOGSTORE_DIR the storage of the pieces "storage, …", which LOGSTORE_NAME is
-the name of: tests/testbed has CephFS with several clients.
+and by one of half as many. The arms are `ordinary`, `logged` (a container that stays one),
+`flattened` (an ordinary file again at the close, as by default) and `plain` (plain_store.cpp: the
+same store with PLFS's index, for fs-test's POSIX calls alone). IOTUNE_MPIRUN names another
+launcher, and LOGSTORE_DIR the storage of the pieces "storage, …", which LOGSTORE_NAME is the name
+of: tests/testbed has CephFS with several clients.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from support import preloaded
 # Rows; the other parts are in the rounds.
 SHOWN = ("write open_s", "write close_s", "write seconds", "read open_s", "read seconds",
          "non-uniform read open_s", "non-uniform read seconds")  # fmt: skip
+# Arms of the log store: IOTUNE_LOGSTORE_CLOSE.
+AT_CLOSE = {"logged": "compact", "flattened": "flatten"}
 PARTS = ("open_s", "transfer_s", "sync_s", "close_s", "seconds")
 
 
@@ -68,7 +71,7 @@ class Arms:
         """Those that this build has; says which it has not."""
         names = ["ordinary"]
         if (self.build / "lib" / "libiotune-logstore.so").exists():
-            names.append("logged")
+            names += ["logged", "flattened"]
         else:
             print("logged: not measured, this build has no libiotune-logstore.so", file=sys.stderr)
         if self.plain_store is not None:
@@ -101,10 +104,10 @@ class Arms:
         """Run a command as the arm has it; its stdout. at_close: IOTUNE_LOGSTORE_CLOSE."""
         file = self.file(arm)
         environment = preloaded.plain_environment() | preloaded.variables(self.shim)
-        if arm == "logged":
+        if arm in AT_CLOSE:
             environment |= preloaded.variables(self.build / "lib" / "libiotune.so", self.shim)
             environment |= {"IOTUNE_LOGSTORE": str(file.parent), "IOTUNE_DB": "none",
-                            "IOTUNE_LOGSTORE_CLOSE": at_close or "compact",
+                            "IOTUNE_LOGSTORE_CLOSE": at_close or AT_CLOSE[arm],
                             "IOTUNE_TRACE": str(self.scratch / "logged.iotrace")}  # fmt: skip
         elif arm == "plain":
             environment |= preloaded.variables(self.plain_store, self.shim)
@@ -124,7 +127,7 @@ def _written_and_read(arms: Arms, load: Load, rounds: int, table: paired.Table) 
         arms.remove(arm)
         read = ("--read", *load.words(), "--verify", "--written-by", str(load.ranks))
         written = arms.run(arm, load.ranks, "--write", *load.words())["write"]
-        if arms.file(arm).is_dir() == (arm == "ordinary"):
+        if arms.file(arm).is_dir() != (arm in ("logged", "plain")):
             raise paired.ArmFailed(f"{arm}: {arms.file(arm)} is not what this arm writes")
         found = {
             "write": written,
@@ -199,6 +202,9 @@ def _judge(
         table.add(what, gained)
     table.judge(f"{load.name()}: write and read back, ordinary over logged",
                 whole.ratio("ordinary", "logged"), paired.at_least(1))  # fmt: skip
+    # With what it costs to be an ordinary file again at the close.
+    table.add(f"{load.name()}: write, ordinary over flattened",
+              writes.ratio("ordinary", "flattened"))  # fmt: skip
 
 
 # What a file system's metadata server would have to answer.

@@ -132,7 +132,7 @@ class Bench:
         self.local = Path(self.own.name)
         self.read_bytes = 1
         self.totals: dict[str, list[float]] = {}
-        self.vain_bytes: list[int] = []  # of pattern
+        self.unused_bytes: list[int] = []  # of pattern
 
     def run(self, arm: str, listed: Path, pause: str) -> float:
         """Milliseconds in reads; the whole run's and the bytes in vain are kept aside."""
@@ -160,7 +160,7 @@ class Bench:
         _, _, wait, total = map(int, done.stdout.split())
         self.totals.setdefault(arm, []).append(total / 1e6)
         if arm == "pattern":
-            self.vain_bytes.append(bytes_in_vain(trace))
+            self.unused_bytes.append(bytes_in_vain(trace))
         return wait / 1e6
 
     def compare(
@@ -172,7 +172,7 @@ class Bench:
         self.read_bytes = sum(length for _, length in accesses)
         listed.write_text("".join(f"{offset} {length}\n" for offset, length in accesses))
         shutil.rmtree(self.local / "state", ignore_errors=True)
-        self.totals, self.vain_bytes = {}, []
+        self.totals, self.unused_bytes = {}, []
         rounds = max(self.options.rounds, least_rounds)
         comparison = paired.compare(
             name, {arm: functools.partial(self.run, arm, listed, pause) for arm in arms},
@@ -184,7 +184,7 @@ class Bench:
 
     def share_in_vain(self) -> float:
         """The worst round of pattern."""
-        return max(self.vain_bytes) / self.read_bytes
+        return max(self.unused_bytes) / self.read_bytes
 
 
 def bytes_in_vain(trace: Path) -> int:
@@ -192,7 +192,7 @@ def bytes_in_vain(trace: Path) -> int:
     done = subprocess.run([sys.executable, "-m", "iotune", "explain", "--json", str(trace)],
                           capture_output=True, text=True, check=True)  # fmt: skip
     found = [file["prefetch"] for file in json.loads(done.stdout)["files"] if file["prefetch"]]
-    return sum(one["vain_bytes"] for one in found)
+    return sum(one["unused_bytes"] for one in found)
 
 
 def share_of_perfect(rows: Mapping[str, Sequence[float]]) -> float:

@@ -167,7 +167,7 @@ def planned(place: Place, text: str) -> None:
         assert plans(place) == [plan]
     told = notes_of_files(place)
     assert sum(one["hits"] > 0 and one["predictor"] == "recorded" for one in told) >= LEAST_AHEAD
-    assert {(one["requested_bytes"], one["vain_bytes"]) for one in told} == {(BYTES, 0)}
+    assert {(one["requested_bytes"], one["unused_bytes"]) for one in told} == {(BYTES, 0)}
 
 
 @patiently

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from support.place import Place, main, not_verified
 from support.slow_home import left_processes, slow_home
@@ -21,9 +22,11 @@ from support.slow_home import left_processes, slow_home
 class Rank:
     """A process that takes its steps when it is told to."""
 
-    def __init__(self, place: Place, node: str = "", **more: object) -> None:
+    def __init__(
+        self, place: Place, node: str = "", preload: Sequence[Path] = (), **more: object
+    ) -> None:
         env = place.environment(
-            False, IOTUNE_RUN_ID="run", IOTUNE_BUFFER_DIR=place.buffers / (node or "here"), **more
+            preload, IOTUNE_RUN_ID="run", IOTUNE_BUFFER_DIR=place.buffers / (node or "here"), **more
         )
         self.process = subprocess.Popen(
             [place.bin / "presence_rank", *([node] if node else [])], env=env, text=True,
@@ -47,7 +50,7 @@ class Rank:
         return err.splitlines()
 
 
-def ranks(place: Place, nodes: Sequence[str], launcher: bool = False, **more: object) -> list[Rank]:
+def ranks(place: Place, nodes: Sequence[str], launcher: bool = False, **more: Any) -> list[Rank]:
     """`launcher`: it says how many ranks each node has."""
     for node in nodes:
         (place.buffers / (node or "here")).mkdir(parents=True, exist_ok=True)
@@ -56,7 +59,7 @@ def ranks(place: Place, nodes: Sequence[str], launcher: bool = False, **more: ob
     ]
 
 
-def local_ranks(nodes: Sequence[str], node: str) -> dict[str, object]:
+def local_ranks(nodes: Sequence[str], node: str) -> dict[str, Any]:
     return {"MPI_LOCALNRANKS": nodes.count(node), "PMI_SIZE": len(nodes)}
 
 
@@ -217,14 +220,14 @@ def silent_home(place: Place) -> None:
         assert not any(home.root.rglob("runs"))
 
 
-def long_named_libraries(place: Place) -> dict[str, object]:
+def long_named_libraries(place: Place) -> list[Path]:
     """So that lines of /proc/self/maps are longer than what libc moves without its data."""
     folder = place.scratch / ("long-" * 40)
     folder.mkdir()
-    names = [f"lib{i}.so" for i in range(4)]
+    names = [folder / f"lib{i}.so" for i in range(4)]
     for name in names:
-        shutil.copy(place.bin.parent / "lib" / "libiotune-yield.so", folder / name)
-    return {"LD_PRELOAD": " ".join(names), "LD_LIBRARY_PATH": folder}
+        shutil.copy(place.bin.parent / "lib" / "libiotune-yield.so", name)
+    return names
 
 
 def late_home(place: Place) -> None:
@@ -233,7 +236,7 @@ def late_home(place: Place) -> None:
         if home is None or not fake_nodes():
             return
         home.takes(50)
-        group = ranks(place, ("n1", "n2", "n2"), True, **long_named_libraries(place))
+        group = ranks(place, ("n1", "n2", "n2"), True, preload=long_named_libraries(place))
         for rank in group:
             rank("register")
         assert {rank.settle(3) for rank in group} == {"1 1 2"}

@@ -103,7 +103,7 @@ def test_fits_are_printed_for_people_and_programs(sampled):
         assert one["times"]["samples"] == 80 and one["times"]["fractions"][0] == 0
     # A line each says how the longest times fall off, and that 80 samples say little of it.
     told = [line for line in done.stderr.splitlines() if " beyond " in line and "%" in line]
-    assert len(told) == 4 or "nothing is foretold" in done.stderr, done.stderr
+    assert len(told) == 4 or "nothing is predicted" in done.stderr, done.stderr
 
 
 def test_the_page_has_the_papers_figures(sampled, tmp_path):

@@ -48,8 +48,8 @@ def test_the_exponent_is_that_of_the_longest_times(exponent):
 
 
 @pytest.mark.parametrize("servers", [4, 16, 64])
-def test_the_slowest_of_many_is_foretold(servers):
-    """The paper's one pivot foretells 40 % too little here."""
+def test_the_slowest_of_many_is_predicted(servers):
+    """The paper's one pivot predicts 40 % too little here."""
     fits = [fit_latency(drawn(seed, 15_000)) for seed in range(5)]
     own = [slowest_of(one.times, servers).p99_seconds for one in fits]
     assert np.median(own) == pytest.approx(true_p99(servers), rel=0.1)
@@ -81,8 +81,8 @@ def test_light_tails_are_no_power_laws(family):
     found = fit_latency(np.asarray(draws(4_000)))
     assert found.times.tail is not None and found.times.tail.family != "power law"
     assert math.isinf(found.times.tail_index)
-    foretold = slowest_of(found.times, 16).p99_seconds
-    assert foretold == pytest.approx(np.quantile(draws(2_000_000), 0.99 ** (1 / 16)), rel=0.1)
+    predicted = slowest_of(found.times, 16).p99_seconds
+    assert predicted == pytest.approx(np.quantile(draws(2_000_000), 0.99 ** (1 / 16)), rel=0.1)
 
 
 def test_body_and_tail_are_one_distribution():
@@ -133,7 +133,7 @@ def test_few_samples_are_said_to_be_few():
 @pytest.mark.parametrize("sample", [[1.0, 2.0] * 50, [1.0] * 60 + [2.0], [1.0] * 500 + [1.1] * 9])
 def test_where_the_longest_times_are_the_same_there_is_no_tail(sample):
     found = fit_latency(np.array(sample)).times
-    assert found.tail is None and "nothing is foretold" in found.text()
+    assert found.tail is None and "nothing is predicted" in found.text()
     assert slowest_of(found, 64).p99_seconds == pytest.approx(max(sample), rel=0.01)
     assert response_times_from_dict(json.loads(json.dumps(response_times_to_dict(found)))) == found
 

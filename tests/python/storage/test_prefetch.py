@@ -74,7 +74,7 @@ def test_explain_tells_what_prefetching_did(home: Home, tmp_path: Path) -> None:
     assert file["path"] == str(tmp_path / "m" / "data")
     done = file["prefetch"]
     assert done["predictor"] == "pattern" and done["reads"] == 60 and done["streams"] == 1
-    assert done["hits"] + 10 >= done["requests"] - done["vain_bytes"] // 65536
+    assert done["hits"] + 10 >= done["requests"] - done["unused_bytes"] // 65536
     assert done["requested_bytes"] == 65536 * done["requests"]
     assert 2 <= done["depth"] <= 32
     text = home.type("explain", str(tmp_path / "run.iotrace")).stdout

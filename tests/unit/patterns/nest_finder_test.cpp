@@ -95,7 +95,7 @@ TEST(NestFinder, tells_the_next_access_while_a_loop_is_open) {
   }
   // Three iterations of four are what it takes to see the loop.
   EXPECT_EQ(right, accesses.size() - 12);
-  EXPECT_EQ(finder.foretold(), right);
+  EXPECT_EQ(finder.predicted(), right);
 }
 
 TEST(NestFinder, takes_a_loop_along_to_more_memory) {

@@ -192,7 +192,7 @@ TEST(Stream, NothingPastTheEndOfTheFile) {
   for (std::int64_t i = 0; i < 51; ++i) storage.read({i * 1'000'000, i == 50 ? 1000 : kBlock}, 0);
   ASSERT_FALSE(storage.requested().empty());
   for (const Extent& one : storage.requested()) EXPECT_LE(one.offset + one.length, kFileBytes);
-  EXPECT_EQ(storage.stream().counts().vain_bytes(), 0u);
+  EXPECT_EQ(storage.stream().counts().unused_bytes(), 0u);
 }
 
 TEST(Stream, ReadsOutOfMemoryAreLeftAlone) {
@@ -216,7 +216,7 @@ TEST(Stream, RandomReadsCostNothing) {
   }
   storage.stream().end();
   const Counts& counts = storage.stream().counts();
-  EXPECT_LE(counts.vain_bytes(), 5000 * kBlock / 20);
+  EXPECT_LE(counts.unused_bytes(), 5000 * kBlock / 20);
 }
 
 TEST(Stream, GivesUpWhatMissesAndComesBack) {
@@ -244,7 +244,7 @@ TEST(Stream, NoiseCostsLittle) {
     waited += storage.read({i * 1'000'000, kBlock}) ? 0 : 1;
   }
   EXPECT_LE(waited, 3 + noise);
-  EXPECT_LE(storage.stream().counts().vain_bytes(), 5000 * kBlock / 20);
+  EXPECT_LE(storage.stream().counts().unused_bytes(), 5000 * kBlock / 20);
 }
 
 TEST(Stream, NeighboursAreOneRequest) {
@@ -261,7 +261,7 @@ TEST(Stream, NoMoreAheadThanItsBytes) {
   Storage storage;
   for (std::int64_t i = 0; i < 50; ++i) storage.read({i * 2 * kLarge, kLarge}, 0);
   storage.stream().end();
-  EXPECT_LE(storage.stream().counts().vain_bytes(), Limits{}.most_ahead_bytes);
+  EXPECT_LE(storage.stream().counts().unused_bytes(), Limits{}.most_ahead_bytes);
   EXPECT_GE(storage.stream().counts().hits, 40u);
 }
 

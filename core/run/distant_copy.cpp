@@ -1,4 +1,4 @@
-#include "tuner/decision/database_copy.h"
+#include "core/run/distant_copy.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@
 #include "core/run/answering_place.h"
 #include "core/run/left_process.h"
 
-namespace iotune::tuner {
+namespace iotune {
 namespace {
 
 constexpr std::uint64_t kLongestNs = 10'000'000'000;
@@ -41,7 +41,7 @@ bool write_whole(int pipe, const char* from, std::size_t bytes) {
 }
 
 // In the process.
-void send_database(int pipe, const void* argument) {
+void send_file(int pipe, const void* argument) {
   Head head{};
   struct stat status;
   const int fd = raw::open(static_cast<const char*>(argument), O_RDONLY | O_CLOEXEC, 0);
@@ -62,7 +62,7 @@ void send_database(int pipe, const void* argument) {
   }
 }
 
-// `memory` becomes the database; false where that did not come whole.
+// `memory` becomes the file; false where that did not come whole.
 bool receive(LeftProcess& process, const Head& head, int memory, std::uint64_t until_ns) noexcept {
   char* const piece = static_cast<char*>(private_memory(kPieceBytes));
   if (piece == nullptr) return false;
@@ -89,23 +89,23 @@ bool keeps_owner_and_mode(const Head& head, int memory) noexcept {
 
 }  // namespace
 
-DatabaseCopy database_copy(const char* database) noexcept {
+DistantCopy distant_copy(const char* file) noexcept {
   static constinit ShortText<32> path;
-  static constinit DatabaseCopy known = {Copy::kNotNeeded, nullptr};
+  static constinit DistantCopy known = {Copy::kNotNeeded, nullptr};
   static constinit bool asked = false;
   if (asked) return known;
   asked = true;
-  if (!is_distant(database)) return known;
+  if (!is_distant(file)) return known;
   const std::uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kLongestNs;
   known.state = Copy::kNone;
-  LeftProcess process(send_database, database);
+  LeftProcess process(send_file, file);
   Head head{};
   if (!process.started() || process.read(&head, sizeof head, until_ns) != sizeof head) return known;
   // What is wrong with it is found out, and said, where it is opened.
   known.state = Copy::kNotNeeded;
   if (head.bytes < 0 || head.bytes > kMostBytes) return known;
   if (!within_size_limit(static_cast<std::uint64_t>(head.bytes))) return known;
-  const long made = raw::call(SYS_memfd_create, raw::word("iotune-database"), MFD_CLOEXEC);
+  const long made = raw::call(SYS_memfd_create, raw::word("iotune-copy"), MFD_CLOEXEC);
   if (made < 0) return known;
   const int memory = moved_high(static_cast<int>(made));
   if (!keeps_owner_and_mode(head, memory)) {
@@ -123,4 +123,4 @@ DatabaseCopy database_copy(const char* database) noexcept {
   return known;
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune
