@@ -95,7 +95,7 @@ def workers(place: Place) -> None:
 
 @patiently
 def epochs(place: Place) -> None:
-    """A stream that begins its own past anew is predicted from the second epoch of its first run."""
+    """A stream that begins its past anew is predicted from its first run's second epoch on."""
     if not fuse_works(place):
         return
     data_file(place, 64 << 20)
