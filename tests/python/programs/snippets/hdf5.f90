@@ -9,7 +9,7 @@ program around
   integer(HID_T) :: file, set, space, memory, part, dapl, dcpl, dxpl, fapl, whole
   integer(HSIZE_T) :: dims(2), start(2), count(2), stride(2), block(2), all(2)
   double precision :: data(64, n)
-  real :: values(64, n)
+  double precision :: values(64, n)
   character(256) :: name
   call MPI_Init(error)
   info = MPI_INFO_NULL
