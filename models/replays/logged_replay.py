@@ -65,8 +65,11 @@ def measure_log_layout(
     directory = directory_of(case, options)
     with scratch_directory(directory, 2 * plan_bytes(plan) + _BESIDE_BYTES) as scratch:
         arms = _Arms(plan, mpi, replayer, scratch)
-        for name in (_ORDINARY, _LOGGED):
-            arms.run(name)  # the first ones count for nothing
+        # The first ones count for nothing. The logged one stays a directory, so that it can be seen.
+        arms.run(_ORDINARY)
+        arms.run(_LOGGED, at_close="keep")
+        if not any((scratch / _LOGGED).glob("*/container")):
+            raise Error("the log store did not keep the replay's file: see iotune doctor")
         wholes = measure_rounds(
             {name: functools.partial(arms.run, name) for name in (_ORDINARY, _LOGGED)},
             max(options.rounds, FEWEST_ROUNDS),
@@ -90,8 +93,11 @@ class _Arms:
         self.writes: dict[str, list[float]] = {_ORDINARY: [], _LOGGED: []}
         write_text(scratch / "plan", plan_text(plan))
 
-    def run(self, name: str) -> float:
-        """Seconds of the writes and the reads; those of the writes are kept."""
+    def run(self, name: str, at_close: str = "flatten") -> float:
+        """Seconds of the writes and the reads; those of the writes are kept.
+
+        `at_close`: IOTUNE_LOGSTORE_CLOSE.
+        """
         files = (self.scratch / name).resolve()
         shutil.rmtree(files, ignore_errors=True)
         files.mkdir()
@@ -102,15 +108,13 @@ class _Arms:
             "XDG_DATA_HOME": str(self.scratch / "data"),
         }
         if name == _LOGGED:
-            variables["IOTUNE_LOGSTORE"] = str(files)
+            variables |= {"IOTUNE_LOGSTORE": str(files), "IOTUNE_LOGSTORE_CLOSE": at_close}
         base = {key: one for key, one in os.environ.items() if not key.startswith("IOTUNE_")}
         environment = preload_environment(base, self.preload, variables)
         result = run_plan(
             self.mpi, self.replayer, self.scratch / "plan", self.plan.ranks, files, [],
             environment, TIMEOUT_SECONDS,
         )  # fmt: skip
-        if name == _LOGGED and not any(files.glob("*/container")):
-            raise Error("the log store did not keep the replay's file: see iotune doctor")
         if len(result.file_seconds) != len(self.plan.files):
             raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
         self.writes[name].append(sum(result.file_seconds[: len(self.plan.files) // 2]))
