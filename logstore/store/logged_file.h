@@ -29,7 +29,7 @@ struct StoreOptions {
   std::int64_t flush_interval_ns = 5'000'000'000;
   // The last process that closes the file compacts its index where that is worth it.
   bool compacts_on_close = true;
-  // Whoever closes it makes an ordinary file of it (flat/flatten.h): to compact it brings nothing.
+  // Its close makes an ordinary file of it (flat/flatten.h): to compact it brings nothing.
   bool flattens_on_close = false;
 };
 
