@@ -30,10 +30,17 @@ class Seen:
 
     program = "ask_settings"
 
-    def __init__(self, place: Place, *arguments: object, expect_trace: bool = True, **env: Any):
+    def __init__(
+        self, place: Place, *arguments: object, expect_trace: bool = True, finalizes: bool = True,
+        **env: Any,
+    ):  # fmt: skip
+        """finalizes: the program calls MPI_Finalize; where it does not, mpirun may call that a
+        fault or not, as the ranks happen to end.
+        """
         place.trace.unlink(missing_ok=True)
         done = place.mpi(2, place.bin / self.program, *arguments, **env)
-        place.right(done, self.program)
+        if finalizes:
+            place.right(done, self.program)
         self.said = done.said()
         self.opens: list[dict[str, str]] = [{}]
         for line in done.out.decode().splitlines():

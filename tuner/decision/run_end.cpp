@@ -28,6 +28,8 @@ constexpr std::uint64_t kMillisecondNs = 1'000'000;
 constexpr std::uint64_t kMostNs = 50 * kMillisecondNs, kShareOfRun = 50;
 // To load the library and to read a small trace takes longer.
 constexpr std::uint64_t kLeastToLoadNs = 3 * kMillisecondNs;
+// Where it takes as long to keep a run, a later one with a quicker home learns from it.
+constexpr std::uint64_t kSlowHomeNs = 1000 * kMillisecondNs;
 
 // What waits to be learnt from. Beyond it a run is learnt from at once or not at all.
 constexpr unsigned kMostKept = 64;
@@ -162,6 +164,8 @@ void learn_at_run_end(const char* trace) noexcept {
     folder.clear();
   }
   if (budget < kLeastToLoadNs && !database_is_loaded()) return;
+  const std::uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
+  if (name.size() != 0 && took_ns > kSlowHomeNs && took_ns > budget) return;
   // Learnt from where it lies, it would count what other processes did twice.
   if (name.size() != 0 || !recorder::trace_has_others()) {
     learn_from_runs({folder.c_str(), trace, name.size() == 0 ? nullptr : name.c_str(), held,

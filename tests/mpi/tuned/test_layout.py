@@ -82,7 +82,10 @@ def mixed(place: Place) -> None:
     The program hears of it as HDF5 tells it, once.
     """
     text = settings(chunk="16", fill_time="never")
-    made = Made(place, "a.h5", "--mixed", expect_trace=False, IOTUNE_CONFIG=config(place, text))
+    made = Made(
+        place, "a.h5", "--mixed", expect_trace=False, finalizes=False,
+        IOTUNE_CONFIG=config(place, text),
+    )  # fmt: skip
     assert made.of("numbers.0") == f"made,{CHUNKED},{NEVER},handler=0,frames=0", made.values
     assert made.of("numbers.1").startswith("failed"), made.values
     assert made.of("numbers.1").endswith("handler=1,frames=1"), made.values

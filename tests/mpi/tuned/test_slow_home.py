@@ -77,17 +77,17 @@ def slow(place: Place) -> None:
     with slow_home(place) as home:
         if home is None:
             return
-        database = home.root / "data" / "iotune" / "patterns.db"  # as the server has it
+        database = home.home / "data" / "iotune" / "patterns.db"
         first, files = run(place, home, True)
         assert first.status == 0 and database.exists(), first
         assert answers.answer(database, SETTINGS) > 0
-        for path in home.root.rglob("*.iotrace"):
+        for path in home.home.rglob("*.iotrace"):
             path.unlink()
         home.takes(300)
         under, same = run(place, home, True, IOTUNE_LEARN_MS=None)
         home.takes(0)
         assert (under.status, under.out) == (first.status, under.out)
-        [trace] = home.root.rglob("*.iotrace")
+        [trace] = home.home.rglob("state/iotune/traces/*.iotrace")
         outcomes = [
             call["texts"] for call in place.calls(trace) if call["name"] == "iotune_setting"
         ]
