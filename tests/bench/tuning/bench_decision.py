@@ -139,6 +139,27 @@ def ask(
     return tuple(float(number) for number in numbers)
 
 
+def run_end(build: Path, database: Path, folder: Path) -> tuple[float, float]:
+    """(ms, KiB written) of learning from a small parallel run's trace into the database."""
+    trace = folder / "run.iotrace"
+    trace.unlink(missing_ok=True)
+    subprocess.run(
+        ["mpirun.mpich", "-n", "2", str(build / "bin" / "ask_settings"), str(folder / "a.h5")],
+        check=True, stdout=subprocess.DEVNULL,
+        env={**os.environ, "LD_PRELOAD": str(build / "lib" / "libiotune.so"),
+             "IOTUNE_TRACE": str(trace), "IOTUNE_DB": "none"},
+    )  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, str(TESTS / "run.py"), str(TESTS / "bench" / "tuning" / "learn_once.py"),
+         str(build / "lib" / "libiotune-db.so"), str(trace)],
+        env={**os.environ, "IOTUNE_DB": str(database)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    milliseconds, kibibytes = map(float, done.stdout.split())
+    assert kibibytes > 0, "nothing was learnt"
+    return milliseconds, kibibytes
+
+
 def main() -> int:
     """Measure, print and write build/bench/decision.json."""
     options = paired.arguments(__doc__, rounds=21)
@@ -184,6 +205,14 @@ def main() -> int:
             return load + first
 
         names["predicted"] = predicted
+        written: list[float] = []
+
+        def learns() -> float:
+            took, kibibytes = run_end(options.build, databases[100000], Path(folder))
+            written.append(kibibytes)
+            return took
+
+        names["run's end"] = learns
         rounds = paired.compare("decisions", names, options.rounds, seed=options.seed)
         table.keep(rounds)
         table.add("library loaded and first decision, 1 pattern, ms", rounds.median("1 patterns"))
@@ -196,6 +225,14 @@ def main() -> int:
                 f"library loaded and first decision, 100,000 patterns, {source}, ms",
                 rounds.median(source), paired.at_most(5, "ms"),
             )  # fmt: skip
+        table.add(
+            "a run's end, 300,000 observations, ms", rounds.median("run's end"),
+            paired.at_most(10, "ms"),
+        )  # fmt: skip
+        table.add(
+            "a run's end, 300,000 observations, KiB written", sorted(written)[len(written) // 2],
+            paired.at_most(64, "KiB"),
+        )  # fmt: skip
         for (patterns, what), values in sorted(later.items()):
             values.sort()
             name = what if what == "CPU time" else f"each further {what}"

@@ -33,7 +33,7 @@ class Question(ctypes.Structure):
                                                "filesystem")),
         *((name, ctypes.c_uint32) for name in ("frozen", "known_only")),
         ("site_database", ctypes.c_char_p),
-        ("mpi_io", ctypes.c_void_p),
+        ("mpi_io", ctypes.c_void_p), ("database_copy", ctypes.c_char_p),
     )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def main() -> None:
         question = Question(
             VERSION, 4, 1, 1, b"hdf5", program.replace("%d", str(who)).encode(),
             file.replace("%d", str(number)).encode(), b"MPICH 4.0.2", b"1.10.8", b"ext4", 0, 0,
-            None, None,
+            None, None, None,
         )  # fmt: skip
         start = time.perf_counter()
         length = decide(ctypes.byref(question), ctypes.byref(answer), ctypes.sizeof(answer))

@@ -22,6 +22,7 @@ from support.answers import APPLICATION_ID, SCHEMA
 from support.place import Place, main, not_verified
 from support.preloaded import Done
 from support.repository import IOTUNE, program_source
+from support.small_disk import small_disk
 from support.undisturbed import contents
 
 CONFIG = """<Parameters><High_Level_IO_Library><alignment>16384,4096</alignment>
@@ -129,21 +130,6 @@ def foreign_library(place: Place) -> None:
     two_ranks(place, "libiotune-db.so")
     (alone / "libiotune-db.so").write_bytes(b"\x7fELF, but not really")
     two_ranks(place, "libiotune-db.so")
-
-
-@contextlib.contextmanager
-def small_disk(options: str) -> Iterator[Path | None]:
-    """A tmpfs of its own; None where there is no right to mount."""
-    point = Path(subprocess.run(["mktemp", "-d", "/tmp/iotune-disk-XXXXXX"], text=True,
-                                capture_output=True, check=True).stdout.strip())  # fmt: skip
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(point)],
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    try:
-        yield point if done.returncode == 0 else None
-    finally:
-        if done.returncode == 0:
-            subprocess.run(["umount", "-l", str(point)], check=False)
-        point.rmdir()
 
 
 def read_only_home(place: Place) -> None:
