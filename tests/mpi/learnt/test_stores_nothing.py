@@ -1,4 +1,4 @@
-"""A database that takes nothing at a run's end: nothing is said, and a later run tells all of it."""
+"""A database that takes nothing at a run's end: a later run tells all of it."""
 
 from __future__ import annotations
 

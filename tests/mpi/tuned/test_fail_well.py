@@ -12,7 +12,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
