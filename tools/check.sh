@@ -21,6 +21,9 @@ for kind in DATA STATE CONFIG CACHE; do
   export "XDG_${kind}_HOME=$PWD/$results/home/${kind,,}"
 done
 
+# Drawn cases of the unit tests: all of them, or some.
+[ "$suite" != soak ] || export IOTUNE_TEST_FULL=1
+
 python=.venv/bin/python
 steps=()
 step() { # name command…

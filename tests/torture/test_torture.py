@@ -324,11 +324,16 @@ def save(file: Path, build: dict[str, str], records: list[dict[str, Any]]) -> No
     fresh.replace(file)
 
 
-def thirty(place: TorturePlace, first: int) -> None:
-    records = [torture(place, first + i) for i in range(30)]
+def some(place: TorturePlace, first: int, programs: int) -> list[dict[str, Any]]:
+    records = [torture(place, first + i) for i in range(programs)]
     print(told(records))
     faults = [(r["seed"], r["fault"]) for r in records if r["fault"] is not None]
     assert not faults, faults
+    return records
+
+
+def thirty(place: TorturePlace, first: int) -> None:
+    records = some(place, first, 30)
     skipped = {r["seed"]: r["skipped"] for r in records if "skipped" in r}
     assert len(skipped) <= MOST_SKIPPED, f"seeds that do not count: {skipped}"
     found = {source for record in records for source in record.get("sources", [])}
@@ -380,11 +385,11 @@ def main() -> None:
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--mpirun", default="mpirun.mpich")
     parser.add_argument("--seed", type=int, help="this program alone, and what it saw")
-    parser.add_argument("--first", type=int, default=100000, help="thirty: seed of the first")
+    parser.add_argument("--first", type=int, default=100000, help="eight, thirty: seed of the first")
     parser.add_argument("--json", type=Path, help="soak: default build/soak/torture.json")
     parser.add_argument("--programs", type=int, help="soak: how many; default 1000 or 300")
     parser.add_argument("--minutes", type=float, default=1e6)
-    parser.add_argument("case", choices=["thirty", "soak", "thirty-openmpi", "soak-openmpi"])
+    parser.add_argument("case", choices=["eight", "thirty", "soak", "thirty-openmpi", "soak-openmpi"])
     options = parser.parse_args()
     import tempfile
 
@@ -407,6 +412,8 @@ def main() -> None:
         if options.seed is not None:
             print(draw_program(options.seed).script, draw_program(options.seed).config)
             print(json.dumps(torture(place, options.seed), indent=1))
+        elif case == "eight":
+            some(place, options.first, 8)
         elif case == "thirty":
             thirty(place, options.first)
         else:

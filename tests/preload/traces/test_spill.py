@@ -143,11 +143,11 @@ def killed(place: Place, how: str, seed: int, seconds: float, wait_spill: bool) 
 
 def kill(place: Place) -> None:
     draw = random.SystemRandom()
-    for number in range(4):
+    for how in ("exit", "threads"):
         place.clear()
-        how, seed = ("exit", "threads")[number % 2], draw.randrange(2**31)
-        # Half of them die about the moment of a first spill.
-        seconds = draw.uniform(0, 0.001 if number < 2 else 0.05)
+        seed = draw.randrange(2**31)
+        # About half of them die at the moment of a first spill.
+        seconds = draw.uniform(0, draw.choice((0.001, 0.05)))
         print(how, "seed", seed, "seconds", seconds)
         folder = killed(place, how, seed, seconds, wait_spill=True)
         (left,) = place.leftovers()
@@ -162,7 +162,7 @@ def kill(place: Place) -> None:
 
 def moments(place: Place) -> None:
     """Each moment of a spill at which a process may die, made out of a dead one's files."""
-    folder = killed(place, "exit", 11, 0.03, wait_spill=True)
+    folder = killed(place, "exit", 11, 0.015, wait_spill=True)
     want = made(folder)
     (left,) = place.leftovers()
     buffer, spill = left.read_bytes(), left.with_suffix(".iospill").resolve()

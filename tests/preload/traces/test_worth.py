@@ -215,7 +215,8 @@ def own_command(place: Place) -> None:
         [*start, IOTUNE], [python_of, "-m", "iotune"], [python_of, IOTUNE], [other_name],
         [python_of, "-c", "from iotune.entry import main; main()"],
     ):  # fmt: skip
-        for words in (["show", place.trace], ["explain", place.trace], ["lib"], ["--version"]):
+        every = (["show", place.trace], ["explain", place.trace], ["lib"], ["--version"])
+        for words in every if command[-1] == IOTUNE else every[:1]:
             for env in ({"IOTUNE_TRACE": None}, {"IOTUNE_TRACE": asked}):
                 done = place.run(*command, *words, IOTUNE_DB="none", **env)
                 place.right(done, f"{command} {words}")

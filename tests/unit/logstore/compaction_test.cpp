@@ -13,6 +13,7 @@
 
 #include "job_files.h"
 #include "logstore/read/merged_index.h"
+#include "tests/unit/drawn_cases.h"
 
 namespace iotune::logstore {
 namespace {
@@ -88,7 +89,7 @@ TEST(Compaction, loops_that_lie_between_each_other_need_no_times) {
 }
 
 TEST(Compaction, sessions_and_compactions_in_any_order_keep_every_byte) {
-  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::drawn_cases(120); ++seed) {
     JobFiles job;
     std::mt19937_64 draw(seed);
     for (int round = 0; round < 5; ++round) {

@@ -9,6 +9,7 @@
 
 #include "logstore/compact/compaction.h"
 #include "store_fixture.h"
+#include "tests/unit/drawn_cases.h"
 
 namespace iotune::logstore {
 namespace {
@@ -271,7 +272,7 @@ class StoreModelTest : public StoreTest {
 };
 
 TEST_F(StoreModelTest, one_process_sees_a_plain_file) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::drawn_cases(40); ++seed) {
     fs::remove_all(path_);
     ASSERT_EQ(LoggedFile::make(path_, 0644), 0);
     run(seed, 1, 300);
@@ -280,7 +281,7 @@ TEST_F(StoreModelTest, one_process_sees_a_plain_file) {
 }
 
 TEST_F(StoreModelTest, three_processes_see_a_plain_file) {
-  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::drawn_cases(15); ++seed) {
     fs::remove_all(path_);
     ASSERT_EQ(LoggedFile::make(path_, 0644), 0);
     run(seed, 3, 200);

@@ -66,7 +66,7 @@ class Growth : public Folder {
 TEST_F(Growth, TheNewestStayRowsAndNoSumForgetsTheOthers) {
   PatternDb db = create(path_);
   must(db.add_tuning(tuned(vpic(), "cb_nodes=2")));
-  constexpr int kRuns = 2000, kTuned = kRuns / 4 * 3, kAtOnce = 500;
+  constexpr int kRuns = 1500, kTuned = kRuns / 4 * 3, kAtOnce = 500;
   for (int i = 0; i < kRuns; i += kAtOnce) add_runs(db, i, kAtOnce);
   constexpr auto kKept = static_cast<std::int64_t>(kKeptRows);
   EXPECT_EQ(number("SELECT count(*) FROM observations WHERE decision_source = 'exact'"), kKept);
