@@ -1,8 +1,10 @@
 #include "analyzer/summary/file_notes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "core/words/decision_words.h"
 #include "recorder/decision_digest.h"
 
 namespace iotune::analyzer {
@@ -29,15 +31,15 @@ void note_prefetch(PrefetchOutcome& prefetch, const CallArguments& arguments) {
 }
 
 void note_setting(FileRecord& file, const CallArguments& arguments) {
-  static constexpr const char* kVerdicts[] = {"applied", "without effect", "refused",
-                                              "unverifiable", "not told of"};
   SettingOutcome outcome;
   outcome.parameter = arguments.find("parameter")->text;
   outcome.wanted = arguments.find("wanted")->text;
   outcome.got = arguments.find("got")->text;
   outcome.reason = arguments.find("reason")->text;
   const std::int64_t verdict = arguments.find("verdict")->numbers[0];
-  if (verdict >= 0 && verdict < 5) outcome.verdict = kVerdicts[verdict];
+  if (verdict >= 0 && verdict < std::ssize(kVerdictNames)) {
+    outcome.verdict = kVerdictNames[verdict];
+  }
   auto& settings = file.settings;
   const bool known =
       std::any_of(settings.begin(), settings.end(), [&](const SettingOutcome& other) {
@@ -70,8 +72,6 @@ void FileNotes::take(FileRecord& file, CallFacts::Note note, const CallArguments
 }
 
 void FileNotes::note_decision(FileRecord& file, const CallArguments& arguments) {
-  static constexpr const char* kStates[] = {"untrained", "default-is-best", "tuned", "reverted",
-                                            "refused"};
   const auto number = [&](const char* name) { return arguments.find(name)->numbers[0]; };
   const auto text = [&](const char* name) { return arguments.find(name)->text; };
   const std::int64_t distance = number("distance_thousandths"), state = number("state");
@@ -81,7 +81,7 @@ void FileNotes::note_decision(FileRecord& file, const CallArguments& arguments) 
   decision.message = text("message");
   decision.row = number("row");
   decision.distance = static_cast<double>(distance) / 1000.0;
-  if (state >= 0 && state < 5) decision.state = kStates[state];
+  if (state >= 0 && state < std::ssize(kStateNames)) decision.state = kStateNames[state];
   const std::int64_t digest = recorder::decision_digest(
       decision.row, distance, state, decision.source, decision.pattern, decision.message);
   if (!file.decision) file.decision = decision;

@@ -59,7 +59,7 @@ struct DatasetPattern {
 // A setting as the tuner noted it down (iotune_setting).
 struct SettingOutcome {
   std::string parameter, wanted, got, reason;
-  std::string verdict;  // applied, without effect, refused, unverifiable, not told of
+  std::string verdict;  // core/words/decision_words.inc
 
   template <class A>
   void archive(A& a) {

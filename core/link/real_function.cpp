@@ -90,7 +90,6 @@ constinit std::atomic<std::uint32_t> g_generation{0};
 
 constinit CallerSymbol::Entry CallerSymbol::entries_[kEntries] = {};
 constinit std::atomic<void*> CallerSymbol::functions_[kEntries] = {};
-constinit std::atomic<std::uint64_t> CallerSymbol::sites_[kSites] = {};
 constinit std::atomic<std::uint16_t> CallerSymbol::used_{0};
 
 // What the newest displaces was the next newest. Threads that do this at once may leave one twice.
@@ -107,28 +106,6 @@ void CallerSymbol::remember(std::uint16_t number, const void* caller) noexcept {
   for (std::atomic<std::uint64_t>& one : newest_) one.store(0, std::memory_order_release);
 }
 
-// What call_entry.cpp counts on.
-void CallerSymbol::check_layout() noexcept {
-  static_assert(sizeof(Entry) == 56 && offsetof(Entry, symbol) == 32);
-  static_assert(offsetof(CallerSymbol, newest_) == 0 && kSites == 1024);
-  static_assert(kEntryShift == 48 && kUnknownSite == std::uint64_t{1} << 47);
-}
-
-void CallerSymbol::remember_site(std::uint16_t number, const void* caller,
-                                 bool is_unknown) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(caller);
-  if (number == 0 || address >= kUnknownSite) return;
-  const std::uint32_t generation = g_generation.load(std::memory_order_acquire);
-  const std::size_t first = (address ^ address >> 10) % kSites;
-  const bool is_taken = sites_[first].load(std::memory_order_relaxed) != 0;
-  std::atomic<std::uint64_t>& site = sites_[is_taken ? first ^ 1 : first];
-  const std::uint64_t mark = is_unknown ? kUnknownSite : 0;
-  site.store(address | mark | std::uint64_t{number} << kEntryShift, std::memory_order_release);
-  if (g_generation.load(std::memory_order_acquire) != generation) {
-    site.store(0, std::memory_order_release);
-  }
-}
-
 std::uint16_t CallerSymbol::entry_of(const LoadedObject* caller) const noexcept {
   std::uint16_t number = first_.load(std::memory_order_acquire);
   while (number != 0 && entries_[number].caller.load(std::memory_order_acquire) != caller) {
@@ -141,34 +118,14 @@ std::uint16_t CallerSymbol::entry_of(const LoadedObject* caller) const noexcept 
                                                         const void* caller) noexcept {
   const LoadedObject* const object = object_at(caller);
   const std::uint16_t number = object == nullptr ? std::uint16_t{0} : entry_of(object);
-  RealFunction known = real_of(number);
+  const RealFunction known = real_of(number);
   if (known.function == nullptr) return look_up(name, object);
-  Entry& entry = entries_[number];
-  if (!entry.guessed) {
-    if (entry.fresh.load(std::memory_order_relaxed)) {
-      known.looked_up = entry.fresh.exchange(false, std::memory_order_relaxed);
-      known.lasting = entry.lasting;
-      if (known.looked_up) return known;
-    }
+  if (!entries_[number].guessed) {
     remember(number, caller);
   } else if (is_outdated(number)) {
     return look_up(name, object);
   }
   return known;
-}
-
-void* CallerSymbol::find_unknown(const char* name, const void* caller) noexcept {
-  const LoadedObject* const object = object_at(caller);
-  std::uint16_t number = object == nullptr ? std::uint16_t{0} : entry_of(object);
-  RealFunction found = real_of(number);
-  if (found.function == nullptr || (entries_[number].guessed && is_outdated(number))) {
-    found = look_up(name, object);
-    number = found.looked_up ? entry_of(object) : std::uint16_t{0};
-    if (number != 0) entries_[number].fresh.store(true, std::memory_order_relaxed);
-  }
-  const bool is_unknown = found.provider == nullptr && found.function != nullptr;
-  if (!entries_[number].guessed) remember_site(number, caller, is_unknown);
-  return is_unknown ? found.function : nullptr;
 }
 
 [[gnu::hot]] void* CallerSymbol::newest_function(const void* caller) const noexcept {
@@ -228,8 +185,6 @@ bool CallerSymbol::publish(const LookUp& found) noexcept {
   entry.from_start = is_from_start(found.caller) && is_from_start(found.callee) &&
                      (found.behind == nullptr || is_from_start(found.behind));
   entry.guessed = found.guess != Guess::kNone;
-  entry.lasting = found.real.lasting;
-  entry.fresh.store(false, std::memory_order_relaxed);
   entry.added_objects = found.added_objects;
   functions_[number].store(found.real.function, std::memory_order_release);
   entry.caller.store(found.caller, std::memory_order_release);
@@ -363,7 +318,6 @@ std::size_t CallerSymbol::resume_after_unload(std::uint16_t* left, std::size_t c
     if (removed) {
       count = forget_unloaded_providers(left, capacity);
       g_generation.fetch_add(1, std::memory_order_acq_rel);
-      for (std::atomic<std::uint64_t>& site : sites_) site.store(0, std::memory_order_release);
     }
     for (std::uint16_t i = 1; i <= used_.load(std::memory_order_relaxed); ++i) {
       Entry& entry = entries_[i];

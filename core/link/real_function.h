@@ -53,10 +53,6 @@ class CallerSymbol {
     return real_of(newest_entry(caller));
   }
   RealFunction find_by_library(const char* name, const void* caller) noexcept;
-  // For an entry (call_entry.h): the function where no library that iotune knows is called, which
-  // then gets the program's registers. nullptr: the wrapper is right. Who asks is remembered in
-  // `sites_`, and find_by_library still says `looked_up` of what was looked up here.
-  void* find_unknown(const char* name, const void* caller) noexcept;
   // find_newest, for calls that go straight through: code that they all share, and so is mostly in
   // the caches.
   void* newest_function(const void* caller) const noexcept;
@@ -89,9 +85,6 @@ class CallerSymbol {
     // The caller does not use the symbol itself (GuessedCall in the source): right until another
     // object is loaded.
     bool guessed;
-    // Of RealFunction; `fresh` until it was told.
-    bool lasting;
-    std::atomic<bool> fresh;
     unsigned long long added_objects;
   };
   struct LookUp;
@@ -115,28 +108,17 @@ class CallerSymbol {
   bool publish(const LookUp& found) noexcept;
   static bool is_outdated(std::uint16_t number) noexcept;
   void remember(std::uint16_t number, const void* caller) noexcept;
-  static void remember_site(std::uint16_t number, const void* caller, bool is_unknown) noexcept;
-  static void check_layout() noexcept;
   static bool has_left(const Entry& entry) noexcept;
   static void bury(std::uint16_t number) noexcept;
   static constexpr std::size_t kEntries = 4096, kPageBytes = 4096;
-  // Entries of wrappers read these in assembly (call_entry.cpp).
-  alignas(kPageBytes) static Entry entries_[kEntries] asm(
-      "iotune_call_entries");  // number 0 stands for none
+  alignas(kPageBytes) static Entry entries_[kEntries];  // number 0 means none
   // All that calls need which go straight through.
-  alignas(kPageBytes) static std::atomic<void*> functions_[kEntries] asm("iotune_call_functions");
-  // Places that called, of all symbols: words as in `newest_`, at either of two numbers that follow
-  // from the address.
-  static constexpr std::size_t kSites = 1024;
-  static std::atomic<std::uint64_t> sites_[kSites] asm("iotune_call_sites");
+  alignas(kPageBytes) static std::atomic<void*> functions_[kEntries];
   static std::atomic<std::uint16_t> used_;
   // A return address and the entry of its library, in one word: threads change it under each
   // other.
   static constexpr unsigned kEntryShift = 48, kAddressShift = 64 - kEntryShift;
   static constexpr std::uint64_t kAddress = (std::uint64_t{1} << kEntryShift) - 1;
-  // In a word of `sites_`, whose addresses are x86-64's and have 47 bits: the function is of no
-  // library that iotune knows.
-  static constexpr std::uint64_t kUnknownSite = std::uint64_t{1} << (kEntryShift - 1);
   std::atomic<std::uint64_t> newest_[3] = {};
   std::atomic<std::uint16_t> first_{0};
 };

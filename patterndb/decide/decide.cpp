@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "patterndb/decide/decision_sources.h"
+#include "core/words/decision_words.h"
 #include "patterndb/decide/decision_writer.h"
 #include "patterndb/decide/exploration.h"
 #include "patterndb/decide/site_copies.h"

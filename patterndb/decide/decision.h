@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/words/decision_words.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,24 +19,6 @@ extern "C" {
 #define IOTUNE_DECISION_MAX_BYTES 8192u
 #define IOTUNE_DECISION_MAX_SETTINGS 64u
 #define IOTUNE_DECISION_MAX_REFUSED 24u /* further ones are left out */
-
-/* Where a decision comes from; decision_sources.h gives the words. */
-#define IOTUNE_SOURCE(name, word) IOTUNE_SOURCE_##name,
-enum iotune_source {
-#include "patterndb/decide/decision_sources.inc"
-  IOTUNE_SOURCES
-};
-#undef IOTUNE_SOURCE
-
-/* What the database says of the pattern. The numbers stand in traces. */
-enum iotune_state {
-  IOTUNE_STATE_UNTRAINED,
-  IOTUNE_STATE_DEFAULT_IS_BEST,
-  IOTUNE_STATE_TUNED,
-  IOTUNE_STATE_REVERTED,
-  IOTUNE_STATE_REFUSED,
-  IOTUNE_STATES
-};
 
 /* One decision: this header, `setting_count` + `refused_count` entries, and texts, together
  * `bytes`. The tuner's rank 0 broadcasts it as it stands, to processes of the same build. Offsets

@@ -23,7 +23,10 @@ void demand_dimensions(const Node& node, const char* key, std::size_t given, std
 State read_state(const Node& node) {
   std::string text = node.text();
   if (std::optional<State> state = state_named(text)) return *state;
-  node.fail("'" + text + "' is no state (untrained, default-is-best, tuned, reverted, refused)");
+  std::string known;
+  for (const char* const name : kStateNames)
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  node.fail("'" + text + "' is no state (" + known + ")");
 }
 
 Json to_json(const Settings& settings) {

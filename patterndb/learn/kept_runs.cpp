@@ -17,7 +17,7 @@
 
 #include "analyzer/summary/summarize.h"
 #include "core/os/fnv1a.h"
-#include "patterndb/decide/decision_sources.h"
+#include "core/words/decision_words.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/spool.h"

@@ -1,5 +1,5 @@
 #include "analyzer/summary/summarize.h"
-#include "patterndb/decide/decision_sources.h"
+#include "core/words/decision_words.h"
 #include "patterndb/decide/exploration.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/pattern_db.h"

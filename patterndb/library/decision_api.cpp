@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "analyzer/summary/program_identity.h"
+#include "core/words/decision_words.h"
 #include "patterndb/decide/decide.h"
 #include "patterndb/decide/decision.h"
-#include "patterndb/decide/decision_sources.h"
 #include "patterndb/decide/drift_in_run.h"
 #include "patterndb/decide/program_answers.h"
 #include "patterndb/decide/run_answers.h"
@@ -147,7 +147,7 @@ Result<Decision> from_what_is_stored(const iotune_question& asked, const Questio
 
 // An answer of the database is applied for as long as the run's files are those that it is for.
 void distrust_after_drift(const Question& question, Decision& decision) {
-  if (!is_of_database(decision.source)) return;
+  if (!iotune::is_of_database(decision.source)) return;
   const std::string why = drift_of_this_run().reason(question, decision);
   if (why.empty()) {
     drift_of_this_run().follow(question, decision);

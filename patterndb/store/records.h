@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/words/decision_words.h"
 #include "patterndb/settings/settings.h"
 #include "patterndb/store/byte_key.h"
 
@@ -76,9 +78,8 @@ struct Observation {
 // Of the runs that would get an answer's settings, the share that is left at its default instead.
 inline constexpr double kDefaultShare = 0.125;
 
-enum class State { kUntrained, kDefaultIsBest, kTuned, kReverted, kRefused };
-const char* state_name(State state);
-std::optional<State> state_named(const std::string& name);
+using State = TuningState;
+std::optional<State> state_named(std::string_view name);
 
 struct Tuning {
   Pattern pattern;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/process/site_limits.h"
+#include "core/words/decision_words.h"
 #include "patterndb/decide/decide.h"
-#include "patterndb/decide/decision_sources.h"
 #include "patterndb/exchange/config_xml.h"
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/gains/stored_gains.h"
@@ -205,8 +205,8 @@ Json refused_json(const Decision& decision) {
 std::string decide_json(const std::string& question) {
   Asked asked = read(question, "question", read_question);
   Decision decision = taken(decide(asked.question, asked.places));
-  return dump({{"source", source_name(decision.source)},
-               {"state", state_name(decision.state)},
+  return dump({{"source", iotune::source_name(decision.source)},
+               {"state", iotune::state_name(decision.state)},
                {"row", decision.row},
                {"distance", decision.distance ? Json(*decision.distance) : Json()},
                {"pattern", decision.pattern},

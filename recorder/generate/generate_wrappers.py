@@ -375,36 +375,14 @@ def wrappers_of(call: Call) -> list[str]:
 # --- The file --------------------------------------------------------------------------
 
 
-def entries(calls: list[Call], numbers: dict[str, int], section: str) -> str:
-    """The exported names of some calls in assembly."""
-    lines = []
-    for call in calls:
-        for name in exported_names(call):
-            symbol = symbol_name(name)
-            if is_plain(call):
-                symbol = f"iotune_plain_symbols+32*{numbers[call.name]}"
-            lines.append(fill(templates.ENTRY, exported=name, symbol=symbol))
-    return fill(templates.ENTRIES, section=section, entries="\n".join(lines))
-
-
 def wrappers_file(calls: list[Call], layer: str, fast: bool) -> str:
-    numbers = {call.name: number for number, call in enumerate(calls)}
     chosen = [call for call in calls if call.layer == layer and is_fast(call) == fast]
-    hot = [call for call in chosen if is_hot(call)]
-    others = [call for call in chosen if not is_hot(call)]
     return fill(
         templates.FILE,
         layer=layer,
         which="small and frequent calls" if fast else "all but the small and frequent calls",
         more_headers=templates.HDF5_HEADERS if layer == "hdf5" else "",
         wrappers="\n".join(text for call in chosen for text in wrappers_of(call)),
-        numbers="\n".join(
-            fill(templates.PLAIN_NUMBER, name=call.name, number=str(numbers[call.name]))
-            for call in chosen
-            if is_plain(call)
-        ),
-        hot_entries=entries(hot, numbers, ".text.hot.entries"),
-        other_entries=entries(others, numbers, ".text.entries"),
     )
 
 

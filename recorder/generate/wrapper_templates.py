@@ -13,7 +13,6 @@ FILE = """\
 // Generated from recorder/calls.table: wrappers of layer $layer, $which.
 #include <bit>
 
-#include "recorder/wrappers/call_entry.h"
 #include "recorder/wrappers/$layer/hooks_$layer.h"
 $more_headers
 #include "recorder/wrappers/plain_call.h"
@@ -28,14 +27,6 @@ extern "C" {
 $wrappers
 
 }  // extern "C"
-#if defined(__x86_64__)
-static_assert(sizeof(CallerSymbol) == 32);
-$numbers
-__asm__(IOTUNE_ENTRY_MACRO
-$hot_entries
-$other_entries
-    );
-#endif
 """
 
 HDF5_HEADERS = '#include "recorder/wrappers/hdf5/known_selections.h"'
@@ -45,7 +36,7 @@ HDF5_HEADERS = '#include "recorder/wrappers/hdf5/known_selections.h"'
 # A call of which nothing is recorded but its arguments and its result. All calls of one shape share
 # one plain_call (plain_call.h).
 PLAIN = """\
-$hot$result IOTUNE_BODY($name)($parameters) {
+$hot$result IOTUNE_EXPORT $name($parameters) {
   $straight
   return plain_call<Layer::$layer, $result$kinds>(
       ${arguments_}{$description},
@@ -55,7 +46,7 @@ $hot$result IOTUNE_BODY($name)($parameters) {
 
 # The same of a call that changes what a dataspace selects (known_selections.h).
 SPACE_CHANGE = """\
-$hot$result IOTUNE_BODY($name)($parameters) {
+$hot$result IOTUNE_EXPORT $name($parameters) {
   $straight
   const void* const caller = __builtin_return_address(0);
   const SelectionChange change($symbol.find("$name", caller), $space, $selects);
@@ -74,7 +65,7 @@ if (result >= 0) {
 # A call with hooks or with more to record, under its own name and under each of its aliases.
 ALONE = """\
 $symbol_definition
-$hot$result IOTUNE_BODY($exported)($parameters) {
+$hot$result IOTUNE_EXPORT $exported($parameters) {
   CallerSymbol& symbol = $symbol;
   $body
 }
@@ -85,7 +76,7 @@ $hot$result IOTUNE_BODY($exported)($parameters) {
 WATCHED = """\
 $symbol_definition
 [[gnu::noinline]] static $result watched_$exported(${parameters_}const void* caller);
-$hot$result IOTUNE_BODY($exported)($parameters) {
+$hot$result IOTUNE_EXPORT $exported($parameters) {
   $straight
   return watched_$exported(${arguments_}__builtin_return_address(0));
 }
@@ -104,7 +95,7 @@ SHARED = """\
 SHARED_PARAMETERS = "${parameters_}CallerSymbol& symbol, const char* exported, const void* caller"
 NAME_OF_SHARED = """\
 $symbol_definition
-$hot$result IOTUNE_BODY($exported)($parameters) {
+$hot$result IOTUNE_EXPORT $exported($parameters) {
   $straight
   return shared_$name(${arguments_}$symbol, "$exported", __builtin_return_address(0));
 }
@@ -112,11 +103,7 @@ $hot$result IOTUNE_BODY($exported)($parameters) {
 
 # --- Their parts ---------------------------------------------------------------
 
-# Where an entry in assembly finds it (call_entry.h).
-SYMBOL_DEFINITION = """\
-IOTUNE_HIDDEN extern CallerSymbol $symbol;
-constinit CallerSymbol $symbol;
-"""
+SYMBOL_DEFINITION = "static constinit CallerSymbol $symbol;"
 
 # The real call at once, where nothing is recorded now and the function is known for this place of
 # the program.
@@ -208,20 +195,6 @@ $condition{
 """
 EXTRAS = "extras_$hooks(provider${_hook}, record, result${_passed});"
 TYPE_BYTES = "append_type_bytes(provider, record, result, arg_file, arg_type);"
-
-# --- The exported names in assembly ----------------------------------------------
-
-PLAIN_NUMBER = "static_assert(CallNumber::k$name == CallNumber{$number});"
-
-ENTRIES = """\
-    "    .pushsection $section, \\"ax\\", @progbits\\n"
-    "    .cfi_startproc\\n"
-$entries
-    "    .cfi_endproc\\n"
-    "    .popsection\\n"
-"""
-ENTRY = '    "    IOTUNE_ENTRY $exported, $symbol\\n"'
-
 
 _PLACE = re.compile(r"^( *)\$(\w+)\n|\$(\w+)|\$\{(\w+)\}", re.MULTILINE)
 

@@ -131,7 +131,7 @@ class PlainFrame {
 };
 
 // One cache for each call of the table: zero at start, and not touched before the first call.
-extern CallerSymbol g_plain_symbols[kCallCount] asm("iotune_plain_symbols");
+extern CallerSymbol g_plain_symbols[kCallCount];
 inline CallerSymbol& plain_symbol(CallNumber number) noexcept {
   return g_plain_symbols[static_cast<std::size_t>(number)];
 }

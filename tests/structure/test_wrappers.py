@@ -14,10 +14,6 @@ import pytest
 from support.repository import ROOT
 
 ROOMS = ("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "tuner", "fuse")
-# Macro -> why it has a body all the same.
-WITH_BODY = {
-    "IOTUNE_ENTRY_MACRO": "text of the assembler: the exported names of HDF5's and MPI's calls",
-}
 
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:.*\\\n)*.*)", re.MULTILINE)
 # A statement, a block or a way out. One line without these is a name for an expression or an
@@ -54,7 +50,7 @@ def macros_with_bodies(root: Path) -> list[str]:
     return [
         place
         for name, (body, place) in macros(root).items()
-        if BODY.search(body) and name not in WITH_BODY
+        if BODY.search(body)
     ]
 
 
@@ -94,11 +90,6 @@ def wrong_names(root: Path) -> list[str]:
 
 def test_no_macro_has_a_body() -> None:
     assert macros_with_bodies(ROOT) == []
-
-
-def test_list_of_macros_with_a_body_is_current() -> None:
-    found = macros(ROOT)
-    assert [name for name in WITH_BODY if not BODY.search(found.get(name, ("", ""))[0])] == []
 
 
 def test_each_wrapper_finds_the_function_of_its_own_name() -> None:

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "analyzer/summary/masked_name.h"
-#include "patterndb/decide/decision_sources.h"
+#include "core/words/decision_words.h"
 
 namespace iotune::tuner {
 namespace {
@@ -49,19 +49,6 @@ void add_text(ShortText<N>& to, const char* text) noexcept {
   to << '"';
 }
 
-const char* verdict_word(std::uint8_t verdict) noexcept {
-  switch (static_cast<Verdict>(verdict)) {
-    case Verdict::kApplied:
-      return "applied";
-    case Verdict::kWithoutEffect:
-      return "without effect";
-    case Verdict::kRefused:
-      return "refused";
-    default:
-      return "unverifiable";
-  }
-}
-
 // Each text of it may become six times as long.
 using Piece = ShortText<1200>;
 
@@ -70,7 +57,7 @@ void add_outcome(const CountedOutcome& outcome, Piece& to) noexcept {
   add_text(to, outcome.parameter);
   to << R"(,"value":)";
   add_text(to, outcome.value);
-  to << R"(,"outcome":")" << verdict_word(outcome.verdict) << R"(","count":)" << outcome.count;
+  to << R"(,"outcome":")" << kVerdictNames[outcome.verdict] << R"(","count":)" << outcome.count;
   if (outcome.why[0] != '\0') {
     to << R"(,"why":)";
     add_text(to, outcome.why);
@@ -138,7 +125,7 @@ void OutcomeDigest::add_decision(const char* file, const Decision& decision) noe
   if (decision.setting_count == 0 && decision.refused_count == 0) return;
   DecidedKind asked = {};
   copy_masked(asked.name, file);
-  copy(asked.source, patterndb::source_name(decision.source));
+  copy(asked.source, source_name(decision.source));
   if (DecidedKind* const kind = kind_of(asked.name, decision.row, asked.source)) {
     ++kind->files;
     kind->latest = ++latest_;

@@ -1,7 +1,7 @@
 #include "tuner/decision/outcome_notes.h"
 
 #include "core/process/process_events.h"
-#include "patterndb/decide/decision_sources.h"
+#include "core/words/decision_words.h"
 #include "recorder/decision_digest.h"
 #include "recorder/ring/file_sample.h"
 #include "recorder/ring/process_buffer.h"
@@ -36,7 +36,7 @@ void record_decision(const char* file, const Decision& decision) noexcept {
   record.number(decision.distance_milli);
   record.number(std::int64_t{decision.state});
   record.text(file);
-  record.text(patterndb::source_name(decision.source));
+  record.text(source_name(decision.source));
   record.text(pattern_of(decision));
   record.text(message_of(decision));
   record.commit();
@@ -55,7 +55,7 @@ void note_decision_of_hdf5(const char* file, std::int64_t handle,
   if (!recorder::buffer_exists()) return note_decision(file, decision);
   const std::int64_t digest = recorder::decision_digest(
       decision.row, decision.distance_milli, decision.state,
-      patterndb::source_name(decision.source), pattern_of(decision), message_of(decision));
+      source_name(decision.source), pattern_of(decision), message_of(decision));
   g_after_fork.enlist();
   std::int64_t& place = g_noted[static_cast<std::uint64_t>(digest) % kNoted];
   const bool known = __atomic_exchange_n(&place, digest, __ATOMIC_RELAXED) == digest;

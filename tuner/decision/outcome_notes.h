@@ -2,18 +2,11 @@
 // calls iotune_decision, iotune_decision_again and iotune_setting).
 #pragma once
 
+#include "core/words/decision_words.h"
 #include "tuner/decision/packed_decision.h"
 #include "tuner/decision/reasons.h"
 
 namespace iotune::tuner {
-
-enum class Verdict : std::uint8_t {
-  kApplied = 0,
-  kWithoutEffect = 1,
-  kRefused = 2,
-  kUnverifiable = 3,
-  kNotToldOf = 4  // of so many more datasets
-};
 
 // With what the gate refused of it.
 void note_decision(const char* file, const Decision& decision) noexcept;

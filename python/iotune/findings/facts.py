@@ -63,7 +63,7 @@ class Facts:
             for file in self.run.data_files
             for one in file.settings
             if one.parameter == "chunk_cache"
-            and one.verdict in ("applied", "unverifiable")
+            and one.has_effect
             and (one.got or one.wanted).isdigit()
         }
 

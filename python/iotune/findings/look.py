@@ -89,7 +89,7 @@ def _settings(facts: Facts, rule: Rule, evidence: list[Evidence]) -> tuple[Setti
         outcome = next((one for one in known.settings if one.parameter == name), None) if known \
             else None  # fmt: skip
         if outcome is not None:
-            state = "set in this run" if outcome.verdict in ("applied", "unverifiable") else (
+            state = "set in this run" if outcome.has_effect else (
                 "refused in this run" if outcome.verdict == "refused" else "without effect"
             )  # fmt: skip
             found.append(Setting(name, state, outcome.reason))

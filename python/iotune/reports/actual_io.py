@@ -50,7 +50,7 @@ def told_settings(file: FilePattern) -> list[SettingOutcome]:
         return file.settings
     return [
         replace(one, verdict="without effect", reason=reason)
-        if one.parameter in _OF_AGGREGATORS and one.verdict in ("applied", "unverifiable")
+        if one.parameter in _OF_AGGREGATORS and one.has_effect
         else one
         for one in file.settings
     ]

@@ -47,7 +47,7 @@ def effective_settings(file: FilePattern) -> dict[str, str]:
     return {
         one.parameter: one.wanted
         for one in file.settings
-        if one.verdict in ("applied", "unverifiable")
+        if one.has_effect
     }
 
 

@@ -53,7 +53,12 @@ class SettingOutcome:
     wanted: str = ""
     got: str = ""
     reason: str = ""
-    verdict: str = ""  # applied, without effect, refused, unverifiable, not told of
+    verdict: str = ""  # core/words/decision_words.inc
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether it took effect, or may have: where nothing can be read back."""
+        return self.verdict in ("applied", "unverifiable")
 
 
 @dataclass

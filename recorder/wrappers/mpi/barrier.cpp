@@ -2,7 +2,6 @@
 // the others read afterwards, though MPI wants an MPI_File_sync for that. HDF5's ranks do so with
 // their metadata.
 #include "recorder/hooks/life_hooks.h"
-#include "recorder/wrappers/call_entry.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 using namespace iotune;
@@ -24,26 +23,13 @@ namespace {
 
 extern "C" {
 
-IOTUNE_HIDDEN extern CallerSymbol iotune_symbol_MPI_Barrier;
-constinit CallerSymbol iotune_symbol_MPI_Barrier;
-int IOTUNE_BODY(MPI_Barrier)(Word comm) noexcept {
-  return meet(iotune_symbol_MPI_Barrier, "MPI_Barrier", comm, __builtin_return_address(0));
+IOTUNE_EXPORT int MPI_Barrier(Word comm) noexcept {
+  static constinit CallerSymbol symbol;
+  return meet(symbol, "MPI_Barrier", comm, __builtin_return_address(0));
 }
-
-IOTUNE_HIDDEN extern CallerSymbol iotune_symbol_PMPI_Barrier;
-constinit CallerSymbol iotune_symbol_PMPI_Barrier;
-int IOTUNE_BODY(PMPI_Barrier)(Word comm) noexcept {
-  return meet(iotune_symbol_PMPI_Barrier, "PMPI_Barrier", comm, __builtin_return_address(0));
+IOTUNE_EXPORT int PMPI_Barrier(Word comm) noexcept {
+  static constinit CallerSymbol symbol;
+  return meet(symbol, "PMPI_Barrier", comm, __builtin_return_address(0));
 }
 
 }  // extern "C"
-
-#if defined(__x86_64__)
-__asm__(IOTUNE_ENTRY_MACRO
-        "    .pushsection .text.entries, \"ax\", @progbits\n"
-        "    .cfi_startproc\n"
-        "    IOTUNE_ENTRY MPI_Barrier, iotune_symbol_MPI_Barrier\n"
-        "    IOTUNE_ENTRY PMPI_Barrier, iotune_symbol_PMPI_Barrier\n"
-        "    .cfi_endproc\n"
-        "    .popsection\n");
-#endif

@@ -31,6 +31,7 @@ from bench import paired
 from bench.training.made_surfaces import PLATFORM, made_surfaces
 from bench.tuning import agreement
 from iotune import core
+from support import preloaded
 from support.answers import APPLICATION_ID, SCHEMA
 from support.repository import TESTS
 
@@ -146,7 +147,7 @@ def run_end(build: Path, database: Path, folder: Path) -> tuple[float, float]:
     subprocess.run(
         ["mpirun.mpich", "-n", "2", str(build / "bin" / "ask_settings"), str(folder / "a.h5")],
         check=True, stdout=subprocess.DEVNULL,
-        env={**os.environ, "LD_PRELOAD": str(build / "lib" / "libiotune.so"),
+        env={**os.environ, **preloaded.variables(build / "lib" / "libiotune.so"),
              "IOTUNE_TRACE": str(trace), "IOTUNE_DB": "none"},
     )  # fmt: skip
     done = subprocess.run(

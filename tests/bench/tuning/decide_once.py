@@ -15,12 +15,13 @@ import time
 
 from support.repository import ROOT
 
+WORDS = (ROOT / "core" / "words" / "decision_words.inc").read_text()
 DECIDE = ROOT / "patterndb" / "decide"
 HEADER = (DECIDE / "decision.h").read_text()
 (VERSION,) = map(int, re.findall(r"define IOTUNE_DECISION_VERSION (\d+)u", HEADER))
 # In the order of the enumeration.
 SOURCES = re.findall(
-    r'^IOTUNE_SOURCE\(\w+, "(\w*)"\)', (DECIDE / "decision_sources.inc").read_text(), re.MULTILINE
+    r'^IOTUNE_SOURCE\(\w+, "(\w*)"\)', WORDS, re.MULTILINE
 )
 
 

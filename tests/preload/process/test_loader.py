@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 import struct
 from pathlib import Path
 from typing import Any
 
-from support.place import Place, main, not_verified
+from support.place import Place, main
 from support.preloaded import Done
 
 
@@ -127,30 +126,6 @@ def old_hdf5(place: Place) -> None:
     assert [c["arguments"]["result"] for c in calls if c["name"] == "write"] == [8192], calls
 
 
-def own_shapes(place: Place) -> None:
-    """A library's own functions of such names get their arguments, whatever these are."""
-    for name in ("own_shapes", "own_shapes_beside"):
-        plugin = place.build / "lib" / "libown_shapes.so"
-        bare = place.run(place.bin / f"{name}_host", place.scratch / "bare", plugin, preload=False)
-        assert bare.status == 0 and bare.out == b"0 wrong, 5 flushed\n", bare
-        for mode in ("record", "off"):
-            file = place.scratch / "file"
-            done = place.run(place.bin / f"{name}_host", file, plugin, IOTUNE_MODE=mode)
-            if platform.machine() != "x86_64":
-                not_verified("own shapes: wrappers jump on x86-64 alone")
-                return
-            assert done.same_as(bare), done
-            assert file.read_bytes() == bytes(8192)
-            if mode == "off":
-                continue
-            calls = place.calls()
-            # The HDF5 beside it is known, and so is the program's own file.
-            assert count(calls, "H5Fflush") == 5, calls
-            assert count(calls, "write") == 1, calls
-            assert not any(c["name"].startswith(("H5D", "MPI_")) for c in calls), calls
-            place.clear()
-
-
 def rank(place: Place, program: str, version: str, **env: Any) -> Done:
     file = place.scratch / "file"
     place.clear()
@@ -211,7 +186,6 @@ if __name__ == "__main__":
             "beside": beside,
             "runpath": runpath,
             "old-hdf5": old_hdf5,
-            "own-shapes": own_shapes,
             "weak": weak,
             "unknown-mpi": unknown_mpi,
             "known-mpi": known_mpi,

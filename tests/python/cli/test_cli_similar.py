@@ -52,6 +52,7 @@ def test_ior_receives_vpic_s_answer(home: Home) -> None:
     assert "equal in bytes" in told["message"] or found["state"] == "default-is-best"
 
 
+@pytest.mark.soak
 def test_a_kernel_out_of_a_trace_receives_its_like_s_answer(home: Home) -> None:
     # given VORPAL, trained, and Resemble-VORPAL made of another program's trace
     home.run("vorpal-io", "--size", "15x25x30", "--datasets", "4", ranks=4)
@@ -76,6 +77,7 @@ def test_a_kernel_out_of_a_trace_receives_its_like_s_answer(home: Home) -> None:
     assert "a similar pattern, row" in text and "at distance 0." in text
 
 
+@pytest.mark.soak
 def test_flash_receives_gcrm_s_where_it_is_its_like(home: Home) -> None:
     # given GCRM with an answer for collective writes
     home.run("gcrm-io", "--size", "1x1x8192", "--datasets", "2", "--collective")
@@ -120,6 +122,7 @@ def test_settings_travel(home: Home) -> None:
     ]
 
 
+@pytest.mark.soak
 def test_another_file_s_bytes_are_not_reserved(home: Home) -> None:
     # given an answer with the bytes of its own files, which holds for those
     home.run("cyclic-io", "--collective", "--size", "60000")

@@ -89,6 +89,7 @@ def test_a_program_that_is_built_static(patient: Patient) -> None:
     says(found, "linkage", FAILS, "statically linked", "without -static")
 
 
+@pytest.mark.soak
 def test_a_go_program(patient: Patient) -> None:
     [go] = need("go")
     (patient.work / "main.go").write_text("package main\n\nfunc main() {}\n")

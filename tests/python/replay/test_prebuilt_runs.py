@@ -17,7 +17,7 @@ from support.installed.json_schemas import conforming
 
 pytestmark = pytest.mark.mpi
 
-NAMES = ("mpich-4", "openmpi-4")
+NAMES = ("mpich-4", pytest.param("openmpi-4", marks=pytest.mark.soak))
 PLAN = """iotune-plan 1
 ranks 2
 file a.h5 create

@@ -46,7 +46,7 @@ CompactOptions all_anew() {
 }
 
 TEST(CompactionDeath, at_any_change_leaves_the_old_or_the_new) {
-  for (std::uint64_t seed = 0; seed < testing::drawn_cases(6); ++seed) {
+  for (std::uint64_t seed = 0; seed < iotune::testing::drawn_cases(6); ++seed) {
     bool died = true;
     for (int last = 0; died; ++last) {
       JobFiles job;

@@ -89,7 +89,7 @@ TEST(Compaction, loops_that_lie_between_each_other_need_no_times) {
 }
 
 TEST(Compaction, sessions_and_compactions_in_any_order_keep_every_byte) {
-  for (std::uint64_t seed = 0; seed < testing::drawn_cases(120); ++seed) {
+  for (std::uint64_t seed = 0; seed < iotune::testing::drawn_cases(120); ++seed) {
     JobFiles job;
     std::mt19937_64 draw(seed);
     for (int round = 0; round < 5; ++round) {

@@ -272,7 +272,7 @@ class StoreModelTest : public StoreTest {
 };
 
 TEST_F(StoreModelTest, one_process_sees_a_plain_file) {
-  for (std::uint64_t seed = 1; seed <= testing::drawn_cases(40); ++seed) {
+  for (std::uint64_t seed = 1; seed <= iotune::testing::drawn_cases(40); ++seed) {
     fs::remove_all(path_);
     ASSERT_EQ(LoggedFile::make(path_, 0644), 0);
     run(seed, 1, 300);
@@ -281,7 +281,7 @@ TEST_F(StoreModelTest, one_process_sees_a_plain_file) {
 }
 
 TEST_F(StoreModelTest, three_processes_see_a_plain_file) {
-  for (std::uint64_t seed = 1; seed <= testing::drawn_cases(15); ++seed) {
+  for (std::uint64_t seed = 1; seed <= iotune::testing::drawn_cases(15); ++seed) {
     fs::remove_all(path_);
     ASSERT_EQ(LoggedFile::make(path_, 0644), 0);
     run(seed, 3, 200);

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "patterndb/decide/decision_sources.h"
+#include "core/words/decision_words.h"
 #include "patterndb/store/places.h"
 #include "tuner/decision/packed_decision.h"
 
