@@ -15,8 +15,6 @@
 
 namespace iotune::logstore {
 
-constinit AtClose g_at_close = AtClose::kFlatten;
-
 namespace {
 
 struct JointFile {
@@ -47,7 +45,7 @@ void* opened() noexcept {
 int ready(void* file) noexcept {
   const Inside inside;
   const std::string& path = of(file).path;
-  if (g_at_close != AtClose::kFlatten) return -EBUSY;
+  if (store_options().at_close != AtClose::kFlatten) return -EBUSY;
   if (!is_container(AT_FDCWD, path.c_str(), false)) return -ENOENT;
   return LoggedFile::flush_closed(path);
 }

@@ -7,10 +7,6 @@
 
 namespace iotune::logstore {
 
-// What IOTUNE_LOGSTORE_CLOSE says.
-enum class AtClose : unsigned char { kFlatten, kCompact, kKeep };
-extern AtClose g_at_close;
-
 // This thread has opened the container at `path`.
 void note_opened(const std::string& path) noexcept;
 

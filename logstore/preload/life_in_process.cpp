@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "logstore/preload/closing.h"
 #include "logstore/preload/host.h"
@@ -90,18 +91,16 @@ void enlarge_descriptor_table() noexcept {
 }
 
 void read_close(const char* value) noexcept {
-  g_options.flattens_on_close = true;
-  if (value == nullptr || *value == '\0' || std::strcmp(value, "flatten") == 0) return;
-  if (std::strcmp(value, "compact") == 0) {
-    g_options.flattens_on_close = false;
-    g_at_close = AtClose::kCompact;
+  constexpr std::pair<const char*, AtClose> kKnown[] = {{"", AtClose::kFlatten},
+                                                        {"flatten", AtClose::kFlatten},
+                                                        {"compact", AtClose::kCompact},
+                                                        {"keep", AtClose::kKeep}};
+  for (const auto& [word, at_close] : kKnown) {
+    if (std::strcmp(value == nullptr ? "" : value, word) != 0) continue;
+    g_options.at_close = at_close;
     return;
   }
-  if (std::strcmp(value, "keep") == 0) {
-    g_options.flattens_on_close = g_options.compacts_on_close = false;
-    g_at_close = AtClose::kKeep;
-    return;
-  }
+  g_options.at_close = AtClose::kFlatten;
   char line[200];
   std::snprintf(line, sizeof line,
                 "IOTUNE_LOGSTORE_CLOSE=%.60s: is none of flatten, compact and keep; files become "

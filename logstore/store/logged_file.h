@@ -21,16 +21,20 @@
 
 namespace iotune::logstore {
 
+// What the last process that closes a file makes of it.
+enum class AtClose : std::uint8_t {
+  kFlatten,  // an ordinary file (flat/flatten.h)
+  kCompact,  // a container with one index, where that is worth it
+  kKeep      // nothing
+};
+
 struct StoreOptions {
   // A line for the user, without a line's end. nullptr: nothing is said.
   void (*say)(const char* text) = nullptr;
   // A writer that wrote and was not flushed for so long is flushed with its next write, so that a
   // killed process loses no more than that.
   std::int64_t flush_interval_ns = 5'000'000'000;
-  // The last process that closes the file compacts its index where that is worth it.
-  bool compacts_on_close = true;
-  // Its close makes an ordinary file of it (flat/flatten.h): to compact it brings nothing.
-  bool flattens_on_close = false;
+  AtClose at_close = AtClose::kCompact;
 };
 
 // Is a container at `path`, relative to the directory `at` (or AT_FDCWD)? Follows a link unless

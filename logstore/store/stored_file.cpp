@@ -230,9 +230,9 @@ void StoredFile::leave_to_compaction(bool ends) {
       told != index_bytes_looked_at_ && (ends || index_bytes_looked_at_ == 0 ||
                                          told - index_bytes_looked_at_ >= kIndexBytesToLookAgain);
   const int fd = description_file_.get();
-  if (!options_.compacts_on_close || options_.flattens_on_close || !is_due ||
-      flock(fd, LOCK_EX | LOCK_NB) != 0)
+  if (options_.at_close != AtClose::kCompact || !is_due || flock(fd, LOCK_EX | LOCK_NB) != 0) {
     return;
+  }
   index_bytes_looked_at_ = told;
   const OwnFiles own{writer_->name(), told, writer_->core().log_bytes()};
   const int failed =

@@ -94,7 +94,7 @@ int StoredFile::ready_view() {
 // long. A writer that has the file open keeps all of them from it, and so does a directory that may
 // not be written to: then each reads all by itself.
 void StoredFile::let_indexes_be_merged() {
-  if (indexes_were_merged_ || writer_ || removed_ || !options_.compacts_on_close) return;
+  if (indexes_were_merged_ || writer_ || removed_ || options_.at_close == AtClose::kKeep) return;
   indexes_were_merged_ = true;
   CompactionGain gain;
   for (const Survey::Writer& other : survey_->others) {

@@ -88,7 +88,7 @@ TEST_F(StoreCompactionTest, many_indexes_that_nobody_merged_are_merged_by_the_fi
     });
   };
   StoreOptions keeps;
-  keeps.compacts_on_close = false;
+  keeps.at_close = AtClose::kKeep;
   std::string all;
   for (int i = 0; i < 20; ++i) all += std::string(10, static_cast<char>('a' + i));
   for (int i = 0; i < 20; ++i) {
