@@ -30,7 +30,7 @@ void note_prefetch(PrefetchOutcome& prefetch, const CallArguments& arguments) {
 
 void note_setting(FileRecord& file, const CallArguments& arguments) {
   static constexpr const char* kVerdicts[] = {"applied", "without effect", "refused",
-                                              "unverifiable", "not told of"};
+                                              "unverifiable", "not listed"};
   SettingOutcome outcome;
   outcome.parameter = arguments.find("parameter")->text;
   outcome.wanted = arguments.find("wanted")->text;

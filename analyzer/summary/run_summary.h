@@ -46,7 +46,7 @@ struct DatasetPattern {
   std::uint64_t calls;    // over all ranks
   std::uint64_t repeats;  // how often the whole was done again (time steps)
   std::uint64_t bytes;
-  // Of its collective calls, over all ranks, as far as HDF5 told.
+  // Of its collective calls, over all ranks, as far as HDF5 reported.
   recorder::ActualCounts actual;
   // The slowest rank's sum of call durations, with what closing and flushing took of its bytes.
   double seconds;
@@ -59,7 +59,7 @@ struct DatasetPattern {
 // A setting as the tuner noted it down (iotune_setting).
 struct SettingOutcome {
   std::string parameter, wanted, got, reason;
-  std::string verdict;  // applied, without effect, refused, unverifiable, not told of
+  std::string verdict;  // applied, without effect, refused, unverifiable, not listed
 
   template <class A>
   void archive(A& a) {

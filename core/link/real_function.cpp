@@ -25,7 +25,7 @@ void* next_function(const LoadedObject* library, const SymbolName& name) noexcep
 
 // A call whose return address lies in an object that does not use the function: a library that did
 // call it ended with the call (a jump, so that its own caller returns from it), or the function was
-// asked for by name. Which library that was cannot be told; what all that use the function get is
+// asked for by name. Which library that was cannot be known; what all that use the function get is
 // right. Where that differs the one that was loaded last is taken, and nothing remembered.
 struct GuessedCall {
   void* function = nullptr;

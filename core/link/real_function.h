@@ -89,7 +89,7 @@ class CallerSymbol {
     // The caller does not use the symbol itself (GuessedCall in the source): right until another
     // object is loaded.
     bool guessed;
-    // Of RealFunction; `fresh` until it was told.
+    // Of RealFunction; `fresh` until it was resolved.
     bool lasting;
     std::atomic<bool> fresh;
     unsigned long long added_objects;
@@ -122,7 +122,7 @@ class CallerSymbol {
   static constexpr std::size_t kEntries = 4096, kPageBytes = 4096;
   // Entries of wrappers read these in assembly (call_entry.cpp).
   alignas(kPageBytes) static Entry entries_[kEntries] asm(
-      "iotune_call_entries");  // number 0 stands for none
+      "iotune_call_entries");  // number 0 means none
   // All that calls need which go straight through.
   alignas(kPageBytes) static std::atomic<void*> functions_[kEntries] asm("iotune_call_functions");
   // Places that called, of all symbols: words as in `newest_`, at either of two numbers that follow

@@ -55,7 +55,7 @@ class SleepLock {
   }
   // False: still held by another thread after `limit`.
   bool lock_within(const timespec& limit) noexcept { return try_lock() || wait(&limit); }
-  // By whoever holds it, or in a process where that thread does not exist.
+  // By the thread that holds it, or in a process where that thread does not exist.
   void unlock() noexcept {
     if (word_.exchange(kFree, std::memory_order_release) == kAwaited) wake_one(word_);
   }

@@ -20,7 +20,7 @@ void adopt_copy() noexcept {
     return;
   }
   g_forked = true;
-  // Last: until then whoever asks finds a copy.
+  // Last: until then any caller finds a copy.
   g_own_pid = raw::getpid();
 }
 

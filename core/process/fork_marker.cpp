@@ -12,7 +12,7 @@
 namespace iotune {
 namespace {
 
-// All zero in a copy: there the lock is free, whoever held it in the parent.
+// All zero in a copy: there the lock is free, no matter who held it in the parent.
 struct Mark {
   std::atomic<bool> stands;
   SleepLock lock;

@@ -7,7 +7,7 @@ constinit std::atomic<AfterFork*> g_after_fork{nullptr};
 constinit std::atomic<AfterUnload*> g_after_unload{nullptr};
 constinit std::atomic<ProcessLock*> g_locks{nullptr};
 
-// Without a lock: an entry is added by whoever is first, and never removed.
+// Without a lock: an entry is added by the first caller, and never removed.
 template <class Entry>
 void push(std::atomic<Entry*>& first, Entry& entry, Entry*& next, std::atomic<bool>& is_listed) {
   if (is_listed.exchange(true, std::memory_order_relaxed)) return;

@@ -1,5 +1,5 @@
-// What happens to a process and must be heard of by whoever keeps a lock, a table or a thread: it
-// was copied by a fork, or a library was unloaded. Each enlists itself once, before its state is
+// What happens to a process and must be known to all code that keeps a lock, a table or a thread:
+// it was copied by a fork, or a library was unloaded. Each enlists itself once, before its state is
 // first used, and is called from then on; what was never used costs nothing.
 //
 // Actions run in any order, so none may rest on another's.
@@ -68,9 +68,9 @@ class AfterUnload {
 void run_after_fork(bool narrowed) noexcept;
 void run_after_unload(std::uint16_t provider) noexcept;
 
-// A lock that a child of fork finds free, whoever held it in the parent, and that is given back
-// where a signal handler's longjmp leaves the code that holds it (jump_safe_guard.h). Nothing in
-// memory that a fork wipes: its place in the list would be gone.
+// A lock that a child of fork finds free, no matter who held it in the parent, and that is given
+// back where a signal handler's longjmp leaves the code that holds it (jump_safe_guard.h). Nothing
+// in memory that a fork wipes: its place in the list would be gone.
 class ProcessLock : public SleepLock {
  public:
   // `when_left`: what it guards may be half changed then. nullptr: that does not matter.

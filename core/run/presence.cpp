@@ -27,9 +27,9 @@ constexpr char kPresence[] = "presence-" IOTUNE_PROTOCOL;
 // Made by the rank that says who is missing; named as a record, so that leftovers.cpp removes it.
 constexpr char kSaid[] = "presence-0";
 
-// What this node's ranks have in common, in a file of the run's directory. Whoever reads or changes
-// it holds its lock, over calls on the run's folder as well: one rank a node makes these, and the
-// others wait for it or its end.
+// What this node's ranks have in common, in a file of the run's directory. A process that reads or
+// changes it holds its lock, over calls on the run's folder as well: one rank a node makes these,
+// and the others wait for it or its end.
 struct NodeRecord {
   RankCounts counts;
   RankCounts published;  // as the other nodes know them, 0 ranks: not at all

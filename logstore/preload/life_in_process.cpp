@@ -115,7 +115,7 @@ bool can_work() noexcept {
          !g_host->in_vfork_child();
 }
 
-// What cannot be flushed now is told by a later flush, or close().
+// What cannot be flushed now is reported by a later flush, or close().
 void before_meeting() {
   if (!can_work()) return;
   const int kept = errno;

@@ -252,7 +252,7 @@ Found from_one(const Question& question, const std::string& path,
   Decision& decision = found.decision;
   found.workload = workload;
   decision.workload_file = workload.file;
-  decision.by_name = own->told_apart;
+  decision.by_name = own->distinguished;
   if (known) *pattern = known;
   known = *pattern;
   if (!*pattern) {

@@ -90,7 +90,7 @@ struct iotune_question {
   const char*
       site_database; /* what /etc/iotune.conf names, NULL: none; the first question's holds */
   /* Which MPI-IO opens the file: "OMPIO", "Open MPI ROMIO", or NULL where the MPI has but one or it
-   * cannot be told. Called only where settings depend on it, for it may take long. NULL: unknown.
+   * cannot be known. Called only where settings depend on it, for it may take long. NULL: unknown.
    */
   const char* (*mpi_io)(const char* file);
   /* What is read for the user's own database, NULL: that itself; the first question's holds. */

@@ -55,7 +55,7 @@ const Places& places_of_this_process(const char* site_database, const char* copy
   return *places;
 }
 
-// The question with the program as workloads have it, valid until the next call: a script is told
+// The question with the program as workloads have it, valid until the next call: a script is known
 // by its own name, not by its interpreter's. (As much of the command line as a trace has.)
 iotune_question with_identity(const iotune_question& question) {
   constexpr size_t kMostBytes = 2048;
@@ -191,7 +191,7 @@ int copy_answer(const std::string& bytes, void* answer, size_t capacity) {
   return static_cast<int>(bytes.size());
 }
 
-// Without a look at the database: who asks so often is told what it was told before.
+// Without a look at the database: who asks so often gets the answer it got before.
 int repeat_into(const iotune_question& question, void* answer, size_t capacity) {
   const std::optional<DatabaseFile>& database = asked_database();
   const RunAnswers::Answer* const same =

@@ -13,8 +13,8 @@
 namespace iotune::patterndb {
 
 struct StoredName {
-  std::string file;         // as the workload is stored; masked where none is
-  bool told_apart = false;  // some workload of this masked name keeps a number
+  std::string file;            // as the workload is stored; masked where none is
+  bool distinguished = false;  // some workload of this masked name keeps a number
 };
 // `workload.file` is a base name, with its numbers or masked.
 StoredName stored_name(sqlite::Connection& connection, const Workload& workload);

@@ -113,7 +113,7 @@ class PatternDb {
     Workload workload;
     // Names alike but for their numbers may be other workloads: what holds for one is not to be
     // taken for the next.
-    bool told_apart = false;
+    bool distinguished = false;
   };
   Result<OwnWorkload> workload_of(Workload workload) noexcept;
   // What was compared on some platform. False where it is there already.

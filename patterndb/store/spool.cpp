@@ -45,7 +45,7 @@ std::vector<std::string> spool_files(const std::string& folder) {
   return names;
 }
 
-// A user's spool is folded in by its owner, or by whoever was asked to (root, for a site): what
+// A user's spool is folded in by its owner, or by a user who was asked to (root, for a site): what
 // lies there of a third one is nobody's observation.
 uid_t owner_of(const std::string& folder) {
   struct stat status;

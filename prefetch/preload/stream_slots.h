@@ -75,7 +75,7 @@ void set_up_slots(const PrefetchOptions& options, const prefetch::Limits& limits
 StreamSlot* make_slot(int fd, std::uint32_t file) noexcept;
 StreamSlot* slot_number(unsigned number) noexcept;  // below slots_made()
 
-// nullptr where there is none. Whoever locks it asks then whether it is still live and the file's.
+// nullptr where there is none. Who locks it asks then whether it is still live and the file's.
 extern std::atomic<StreamSlot*> g_slot_of_descriptor[recorder::kMaxDescriptors];
 inline StreamSlot* slot_of(int fd) noexcept {
   return static_cast<unsigned>(fd) < static_cast<unsigned>(recorder::kMaxDescriptors)
@@ -92,7 +92,7 @@ std::uint64_t quick_ticks() noexcept;
 // Keeps for later runs what the predictor has learned. The slot is locked, or nobody's any more.
 void keep_model(StreamSlot& slot) noexcept;
 
-// Gives the slot to whoever asks next. It is not live, and has nothing in flight.
+// Gives the slot to the next caller. It is not live, and has nothing in flight.
 void free_slot(StreamSlot& slot) noexcept;
 
 // A signal handler jumps out of what this thread is in the midst of. A stream that is half changed

@@ -140,7 +140,7 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
 
 inline void saw_read(const Transfer& read) noexcept {
   StreamSlot* const slot = slot_of(read.fd);
-  // The slot may be another descriptor's by now: then one read is not told of, or one more is.
+  // The slot may be another descriptor's by now: then one read is not reported, or one more is.
   if (slot != nullptr && slot->idle.load(std::memory_order_relaxed) &&
       read.duration_ticks < quick_ticks()) {
     return;

@@ -135,8 +135,8 @@ bool BufferFile::add_block_segment(std::size_t whole, std::uint64_t most_bytes) 
   return true;
 }
 
-// A block counts twice for a moment, in the file and in memory, and never not at all: whoever
-// reads the buffer of a process that died in here drops one of them by its thread and epoch.
+// A block counts twice for a moment, in the file and in memory, and never not at all: a process
+// that reads the buffer of a process that died in here drops one of them by its thread and epoch.
 bool BufferFile::spill() noexcept {
   if (is_narrowed() || holds_ > 0 || count_ < 2 || configuration().spill_limit_bytes == 0) {
     return false;

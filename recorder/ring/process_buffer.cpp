@@ -307,7 +307,7 @@ namespace {
 constexpr timespec kHurry = {0, 50'000'000};
 
 void end_held_buffer(const char* how) noexcept {
-  // Whoever joins the buffer stores them where this process has no memory to do so.
+  // The process that joins the buffer stores them where this process has no memory to do so.
   if (have_scratch()) store_rings();
   calibrate();
   const bool nothing_new =

@@ -20,7 +20,7 @@ inline constexpr int kTimesKinds = 5;
 
 struct RegionTable;  // recorder/regions/regions.h
 
-// A thread's ring, in memory that a fork wipes: a child that was not told of its birth finds no
+// A thread's ring, in memory that a fork wipes: a child that does not know of its fork finds no
 // ring. When its thread has ended another one gets it. `word` is epoch << 32 | bytes in use,
 // published after each whole record.
 struct alignas(64) Ring {
@@ -81,8 +81,8 @@ void add_process_text(const char* text, std::size_t bytes) noexcept;
 
 // Encodes all rings, writes END with `how`, and marks the buffer ended.
 void end_buffer(const char* how) noexcept;
-// Leaves it to whoever joins the buffer where another thread holds it for 50 ms: it may hang in a
-// file system, and this process is to end all the same. False: left so.
+// Leaves it to the process that joins the buffer where another thread holds it for 50 ms: it may
+// hang in a file system, and this process is to end all the same. False: left so.
 bool end_buffer_in_a_hurry(const char* how) noexcept;
 // Removes the file with all calls in it, likewise.
 void drop_buffer() noexcept;

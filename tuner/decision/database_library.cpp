@@ -263,7 +263,7 @@ namespace {
 // bound to a file's name. True for one that is too long to search.
 bool may_name_files(const char* config) noexcept {
   const int fd = raw::open(config, O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return true;  // why it cannot be read is told
+  if (fd < 0) return true;  // why it cannot be read is reported
   char text[4096];
   const long bytes = raw::read(fd, text, sizeof text);
   raw::close(fd);
@@ -273,7 +273,7 @@ bool may_name_files(const char* config) noexcept {
              nullptr;
 }
 
-// Whether there is anything to ask, so that the library is not loaded in vain.
+// Whether there is anything to ask, so that the library is not loaded without need.
 bool something_may_be_known() noexcept {
   const char* const config = std::getenv("IOTUNE_CONFIG");
   if (config != nullptr && *config != '\0' && may_name_files(config)) return true;

@@ -12,7 +12,7 @@ enum class Verdict : std::uint8_t {
   kWithoutEffect = 1,
   kRefused = 2,
   kUnverifiable = 3,
-  kNotToldOf = 4  // of so many more datasets
+  kNotListed = 4  // of so many more datasets
 };
 
 // With what the gate refused of it.

@@ -282,7 +282,7 @@ def add(
                 "a descriptor needs --element-bytes, --dims, --grid, --filesystem and --hdf5"
             )
         subject = _described(pattern, element_bytes, dims, grid, op, mode)
-        # What is not told is no other name for all: no run would ever be asked for it.
+        # What is not asked is no other name for all: no run would ever be asked for it.
         if subject["ranks"] > 1 and not mpi:
             raise typer.BadParameter("a descriptor of several ranks needs --mpi")
         platforms = [{"filesystem": filesystem, "mpi": mpi, "hdf5": hdf5}]

@@ -28,7 +28,7 @@ from iotune.database.answers import Answers
 from iotune.errors import Error
 from iotune.models.measuring.paired import Gain
 from iotune.models.settings.prospects import Prospect, prospect_of_file
-from iotune.reports.actual_io import done_text, sum_of, taken_apart, told_settings
+from iotune.reports.actual_io import done_text, reported_settings, sum_of, taken_apart
 from iotune.reports.alike import Alike, masked, patterns_of, screenful
 from iotune.reports.evidence import Comparison, compare_with_default
 from iotune.reports.explained import (
@@ -160,7 +160,7 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "distance": distance_of(file),
         "pattern": file.decision_pattern or None,
         "message": file.decision_message or None,
-        "settings": [vars(one) for one in told_settings(file)],
+        "settings": [vars(one) for one in reported_settings(file)],
         "actual_io": _actual_io(file),
         "seconds": file.io_seconds,
         "trained": _gain_as_json(brought.trained),
@@ -179,7 +179,8 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
 def _decided(file: FilePattern) -> Hashable:
     """All that is explained of a file but its times, and the numbers in what is said."""
     settings = tuple(
-        (one.parameter, one.wanted, one.got, one.verdict, one.reason) for one in told_settings(file)
+        (one.parameter, one.wanted, one.got, one.verdict, one.reason)
+        for one in reported_settings(file)
     )
     return (
         *(patterns_of(file), file.sampled_out, file.decision_source, file.decision_row),
@@ -190,7 +191,7 @@ def _decided(file: FilePattern) -> Hashable:
 
 def _outcome(file: FilePattern) -> Hashable:
     """What of it must not differ where files of a run with very many are explained together."""
-    settings = tuple((one.parameter, one.wanted, one.verdict) for one in told_settings(file))
+    settings = tuple((one.parameter, one.wanted, one.verdict) for one in reported_settings(file))
     return (
         file.sampled_out,
         file.decision_source,
@@ -215,7 +216,7 @@ def _explain(
             _SETTINGS,
             [
                 [one.parameter, one.wanted or "–", one.got or "–", one.verdict, one.reason]
-                for one in told_settings(file)
+                for one in reported_settings(file)
             ],
             indent=4,
         )
@@ -238,10 +239,10 @@ def _say(label: str, *lines: str) -> None:
 
 
 def _actual_io(file: FilePattern) -> Optional[dict[str, Any]]:
-    told = [one for one in file.datasets if one.actual_io]
-    if not told:
+    reported = [one for one in file.datasets if one.actual_io]
+    if not reported:
         return None
-    done, causes = sum_of(told)
+    done, causes = sum_of(reported)
     datasets = [
         {
             "dataset": one.dataset,
@@ -249,18 +250,18 @@ def _actual_io(file: FilePattern) -> Optional[dict[str, Any]]:
             "done": one.actual_io,
             "causes": one.not_collective,
         }
-        for one in told
+        for one in reported
     ]
     return {"done": done, "causes": causes, "datasets": datasets}
 
 
 def _say_actual_io(file: FilePattern) -> None:
-    told = [one for one in file.datasets if one.actual_io]
-    if not told:
+    reported = [one for one in file.datasets if one.actual_io]
+    if not reported:
         return
-    _say("actual I/O", done_text(*sum_of(told)))
-    apart = [one for one in told if taken_apart(one)]
-    if len(told) == 1 or not apart:
+    _say("actual I/O", done_text(*sum_of(reported)))
+    apart = [one for one in reported if taken_apart(one)]
+    if len(reported) == 1 or not apart:
         return
     for one in apart[:_APART_SHOWN]:
         way = "written" if one.write else "read"

@@ -198,7 +198,7 @@ def _witness() -> Optional[Path]:
 
 
 def _was_touched(witness: Optional[Path]) -> Optional[bool]:
-    """None where that cannot be told."""
+    """None where that is not known."""
     try:
         return None if witness is None else witness.stat().st_mtime > 0
     except OSError:

@@ -6,7 +6,7 @@
 
 Nothing of the program is run. Each check says what was seen and what to do; the exit status is 1
 where something does not work. --bundle writes all of it, and what the last run left, into a file
-for whoever supports you, without your names and paths.
+for those who support you, without your names and paths.
 """
 
 from pathlib import Path

@@ -161,19 +161,19 @@ def _watched(
     watch: Callable[[Iterator[int], int], None],
 ) -> RunFacts:
     """gather() in a thread of its own, so that this one can draw how far it is."""
-    told: queue.SimpleQueue[int] = queue.SimpleQueue()
+    reported: queue.SimpleQueue[int] = queue.SimpleQueue()
     unwanted = threading.Event()
 
     def tell(calls: int) -> None:
         if unwanted.is_set():
             raise Error("left off")
-        told.put(calls)
+        reported.put(calls)
 
     with futures.ThreadPoolExecutor(1) as pool:
         made = pool.submit(gather, run, database, tell, findings)
-        made.add_done_callback(lambda _: told.put(-1))
+        made.add_done_callback(lambda _: reported.put(-1))
         try:
-            watch(iter(told.get, -1), run.summary.calls)
+            watch(iter(reported.get, -1), run.summary.calls)
         except BaseException:
             unwanted.set()
             raise

@@ -45,8 +45,8 @@ def needs_training(file: FilePattern) -> bool:
 
 def distance_of(file: FilePattern) -> float | None:
     """Of the answer that held, or else of the nearest one; None where none is known."""
-    told = file.decision_source and file.decision_distance >= 0
-    return file.decision_distance if told else None
+    reported = file.decision_source and file.decision_distance >= 0
+    return file.decision_distance if reported else None
 
 
 def prefetched_lines(done: PrefetchOutcome) -> tuple[str, ...]:

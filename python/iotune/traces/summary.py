@@ -29,7 +29,7 @@ class DatasetPattern:
     ranks: int = 0  # that moved data
     mode: str = "unknown"
     calls: int = 0
-    # Of its collective calls what HDF5 made, as far as it told, and the causes against more.
+    # Of its collective calls what HDF5 made, as far as it reported, and the causes against more.
     actual_io: dict[str, int] = field(default_factory=dict)
     not_collective: dict[str, int] = field(default_factory=dict)
     repeats: int = 1
@@ -53,7 +53,7 @@ class SettingOutcome:
     wanted: str = ""
     got: str = ""
     reason: str = ""
-    verdict: str = ""  # applied, without effect, refused, unverifiable, not told of
+    verdict: str = ""  # applied, without effect, refused, unverifiable, not listed
 
 
 @dataclass

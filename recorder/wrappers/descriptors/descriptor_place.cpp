@@ -119,8 +119,8 @@ bool PositionWatch::place(ssize_t moved, std::int64_t& offset) const noexcept {
   const bool stayed_alone =
       alone_ && turns_->load(std::memory_order_acquire) == entries_ * kEntry + 1;
   if (stayed_alone && !looked_) return true;
-  // Whoever moves the same position may have done so before it was asked for. Two threads that
-  // began at once leave it unknown; else the position before and the one after must agree.
+  // A thread that moves the same position may have done so before it was asked for. Two threads
+  // that began at once leave it unknown; else the position before and the one after must agree.
   if (appends_) {
     offset = between(size_before_, known_size(fd_), bytes);
   } else if (!looked_ || position_before_ != offset) {

@@ -41,7 +41,7 @@ inline bool may_be_shared(std::uint32_t traits) noexcept {
 void set_traits(int fd, bool appends, bool inherited = false) noexcept;
 // After dup.
 void copy_traits(int fd, int newfd) noexcept;
-// The program set the status flags of the open file that `fd` stands for, as other descriptors may.
+// The program set the status flags of the open file of `fd`, as other descriptors may.
 void set_appends(int fd, bool appends) noexcept;
 
 // The file's size as this machine knows it, without asking a server; -1: unknown.

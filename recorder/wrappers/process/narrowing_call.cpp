@@ -27,8 +27,8 @@
 namespace iotune::recorder {
 namespace {
 
-// For whoever joins the buffer: where the program's user wants the trace, and that the buffer may
-// be without a call.
+// For the process that joins the buffer: where the program's user wants the trace, and that the
+// buffer may be without a call.
 void note_narrowing() noexcept {
   static constinit ShortText<4096> path;
   static constinit ShortText<8192> text;

@@ -85,7 +85,7 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   g_life_hooks.process_ends();
   if (!buffer_exists()) return;
   if (is_narrowed()) {
-    // Whoever joins the buffer writes the trace.
+    // The process that joins the buffer writes the trace.
     end_buffer("exit");
     errno = kept;
     return;

@@ -35,7 +35,7 @@ struct StreamEnd {
   std::atomic<std::uint64_t> moves;  // of the descriptor's position by then, past the stream
   StreamMark mark;
 
-  // Before another stream may win it. Whoever is inside still leaves.
+  // Before another stream may win it. A thread that is inside still leaves.
   void free() noexcept {
     file.store(0, std::memory_order_relaxed);
     mark.at = nullptr;
@@ -167,7 +167,7 @@ std::int64_t position_of(_IO_FILE* stream) noexcept {
 StreamGap::StreamGap(_IO_FILE* stream, int fd, std::uint32_t file) noexcept
     : stream_(stream), fd_(fd), file_(file), entry_(find(stream, true)) {
   if (entry_ == nullptr) return;
-  // The descriptor stands for another file than before.
+  // The descriptor is another file's now.
   if (entry_->file.load(std::memory_order_relaxed) != file) begin_anew(*entry_, file, -1, -1);
   appends_ = (traits_of_descriptor(fd) & kAppends) != 0;
   writing_ = __fwriting(stream) != 0;
