@@ -166,7 +166,7 @@ def modes(place: Place) -> None:
 
 
 def distribution(kind: str, parts: int, size: int, block: int) -> str:
-    """The name that docs/descriptors.md gives a dimension, from what the kernel was told."""
+    """The name that docs/descriptors.md gives a dimension, from the kernel's arguments."""
     if parts == 1:
         return "*"
     if kind == "block" or size <= block:

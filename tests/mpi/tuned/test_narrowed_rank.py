@@ -30,7 +30,7 @@ def narrowed(place: Place, rank: int) -> None:
     assert len(said["second"]) == 2 and ASKED not in said["second"], said
     data = b"".join(i.to_bytes(4, "little") for i in range(2000))
     assert (work / "first").read_bytes() == (work / "second").read_bytes() == data
-    # The trace waits for whoever joins the ranks' buffers: both, with both files.
+    # The trace waits for a process that joins the ranks' buffers: both, with both files.
     if collect(place, place.trace):
         assert place.leftovers() == []
         written = [

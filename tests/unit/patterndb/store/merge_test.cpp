@@ -47,7 +47,7 @@ TEST_F(Merge, OnlyThePlatformsThatFitAndNothingTwice) {
   EXPECT_EQ(exported()["tunings"].size(), 2u);
 }
 
-TEST_F(Merge, TheNewestAnswerHoldsWhoeverGaveIt) {
+TEST_F(Merge, TheNewestAnswerHoldsNoMatterWhoGaveIt) {
   must(here_.add_tuning(on("ext4", "cb_nodes=2", 100)));
   must(here_.add_tuning(on("lustre", "cb_nodes=2", 300)));
   must(other_.add_tuning(on("ext4", "cb_nodes=4", 200)));
