@@ -187,11 +187,11 @@ class NextSymbol {
   }
 
  private:
-  friend void put_in_between(void* (*replacement)(const char* name, void* real)) noexcept;
+  friend void interpose(void* (*replacement)(const char* name, void* real)) noexcept;
   void* look_up(const char* name) noexcept;
   // First: assembly calls it (narrowing_calls.cpp).
   std::atomic<void*> real_{nullptr};
-  // Of all that were looked up, for what is put in between later.
+  // Of all that were looked up, for what is interposed later.
   const char* name_ = nullptr;
   NextSymbol* others_ = nullptr;
 };
@@ -199,9 +199,9 @@ class NextSymbol {
 // From now on every NextSymbol gives what `replacement` returns for its name and its definition:
 // that one, or a function of the same type that is called instead, and may call it. Those that
 // were looked up already are asked for now, by any thread; again for another answer.
-void put_in_between(void* (*replacement)(const char* name, void* real)) noexcept;
+void interpose(void* (*replacement)(const char* name, void* real)) noexcept;
 
-// What a NextSymbol of that name finds, without what was put in between.
+// What a NextSymbol of that name finds, without what was interposed.
 void* next_definition(const char* name) noexcept;
 
 // Where libiotune.so was loaded from, as the loader knows it.

@@ -13,7 +13,7 @@
 #include "core/process/narrowing.h"
 #include "core/run/answering_place.h"
 #include "core/run/launcher_ranks.h"
-#include "core/run/protocol_number.h"
+#include "core/run/protocol_version.h"
 #include "core/run/run_folder.h"
 #include "core/run/run_identity.h"
 
@@ -23,7 +23,7 @@ namespace {
 // Executables of one job may have come with several builds of iotune. Those whose ranks send each
 // other other messages count apart, and so each finds that ranks are missing. The number is made
 // from the sources that send and read messages (core/CMakeLists.txt).
-constexpr char kPresence[] = "presence-" IOTUNE_PROTOCOL;
+constexpr char kPresence[] = "presence-" IOTUNE_PROTOCOL_VERSION;
 // Made by the rank that says who is missing; named as a record, so that leftovers.cpp removes it.
 constexpr char kSaid[] = "presence-0";
 

@@ -109,7 +109,7 @@ void put_together(decltype(&iotune_logstore_install) install) noexcept {
             absolute_path_of_mpi(name, path);
             std::snprintf(to, bytes, "%s", path.c_str());
           },
-      .put_in_between = put_in_between,
+      .interpose = interpose,
       .behind = next_definition,
   };
   if (!install(&g_host, &g_hooks)) return;

@@ -33,7 +33,7 @@ struct LogStoreHost {
   // The absolute path of what MPI calls `name`; cut where it does not fit.
   void (*path_of_mpi)(const char* name, char* to, std::size_t bytes);
   // As in core/link/real_function.h.
-  void (*put_in_between)(void* (*replacement)(const char* name, void* real));
+  void (*interpose)(void* (*replacement)(const char* name, void* real));
   // The definition behind libiotune.so; nullptr: there is none.
   void* (*behind)(const char* name);
 };

@@ -1,4 +1,4 @@
-// The library's life in a process: put in between, watched descriptors, fork, the end.
+// The library's life in a process: interposing, watched descriptors, fork, the end.
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -155,7 +155,7 @@ const StoreOptions& store_options() noexcept {
 
 void watch_descriptors() noexcept {
   if (g_watches_descriptors.exchange(true, std::memory_order_acq_rel)) return;
-  g_host->put_in_between(replace);
+  g_host->interpose(replace);
 }
 
 }  // namespace iotune::logstore
@@ -184,7 +184,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
   at_quick_exit(before_leaving);
   const Inside inside;
   enlarge_descriptor_table();
-  host->put_in_between(replace);
+  host->interpose(replace);
   *hooks = {.takes = takes,
             .is_logged = [](int fd) { return is_logged(fd); },
             .before_meeting = before_meeting,

@@ -284,7 +284,7 @@ def built_otherwise(place: Place, name: str) -> Path:
 
 
 def other_protocol(place: Place, words: Sequence[str] = ()) -> None:
-    """An executable of the job came with another iotune, whose ranks would talk differently."""
+    """An executable of the job came with another iotune, with another protocol version."""
     config = place.scratch / "config.xml"
     config.write_text(CONFIG)
     for other_first in (False, True):
