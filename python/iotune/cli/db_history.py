@@ -1,4 +1,4 @@
-"""What became of answers, what they brought, and what a site's runs got of them."""
+"""What became of answers, their effect, and what a site's runs got of them."""
 
 import datetime
 import time

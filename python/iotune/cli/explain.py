@@ -1,7 +1,7 @@
 """Explain what was decided for a run's files: what was recognised, which row of the database
-matched, what was applied, refused or without effect, and what it brought.
+matched, what was applied, refused or without effect, and the measured effect.
 
-Without TRACE the last run's. What it brought is what training measured, with its interval, and
+Without TRACE the last run's. Its effect is what training measured, with its interval, and
 once there are several runs of the same workload with these settings and with default ones, what
 those show. What training measured and only offers is said with the command that takes it.
 """
@@ -32,8 +32,8 @@ from iotune.reports.actual_io import done_text, reported_settings, sum_of, taken
 from iotune.reports.alike import Alike, masked, patterns_of, screenful
 from iotune.reports.evidence import Comparison, compare_with_default
 from iotune.reports.explained import (
-    brought_lines,
     distance_of,
+    effect_lines,
     is_explained,
     matched_lines,
     needs_training,
@@ -79,7 +79,7 @@ def command(
     files = [file for file in summary.files if is_explained(file)]
     database = _database(db)
     answers = None if database is None else Answers(database)
-    brought = [
+    effects = [
         Comparison() if file.sampled_out else compare_with_default(answers, summary, file)
         for file in files
     ]
@@ -89,11 +89,11 @@ def command(
             {
                 "trace": str(run.path),
                 "warnings": summary.warnings,
-                "files": [_as_json(file, one) for file, one in zip(files, brought)],
+                "files": [_as_json(file, one) for file, one in zip(files, effects)],
             },
         )
     else:
-        of_file = dict(zip(map(id, files), brought))
+        of_file = dict(zip(map(id, files), effects))
         groups, left_out = (
             ([Alike([one]) for one in files], [])
             if everything
@@ -148,7 +148,7 @@ def _prospect(run: Trace, file: FilePattern) -> Prospect:
     return prospect_of_file(run, file) if needs_training(file) else Prospect()
 
 
-def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
+def _as_json(file: FilePattern, effect: Comparison) -> dict[str, Any]:
     speaker = file.speaks
     return {
         "path": file.path,
@@ -163,16 +163,16 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "settings": [vars(one) for one in reported_settings(file)],
         "actual_io": _actual_io(file),
         "seconds": file.io_seconds,
-        "trained": _gain_as_json(brought.trained),
-        "production": _gain_as_json(brought.production),
-        "default_bytes_per_second": brought.default_rate,
-        "default_runs": brought.default_runs,
-        "tuned_bytes_per_second": brought.tuned_rate,
-        "tuned_runs": brought.tuned_runs,
-        "of_site": brought.of_site,
-        "confirmed": brought.is_confirmed,
+        "trained": _gain_as_json(effect.trained),
+        "production": _gain_as_json(effect.production),
+        "default_bytes_per_second": effect.default_rate,
+        "default_runs": effect.default_runs,
+        "tuned_bytes_per_second": effect.tuned_rate,
+        "tuned_runs": effect.tuned_runs,
+        "of_site": effect.of_site,
+        "confirmed": effect.is_confirmed,
         "prefetch": vars(file.prefetch) if file.prefetch else None,
-        "offered": brought.offered.as_json() if brought.offered else None,
+        "offered": effect.offered.as_json() if effect.offered else None,
     }
 
 
@@ -202,7 +202,7 @@ def _outcome(file: FilePattern) -> Hashable:
 
 
 def _explain(
-    run: RunSummary, file: FilePattern, brought: Comparison, training: str = "", named: bool = True
+    run: RunSummary, file: FilePattern, effect: Comparison, training: str = "", named: bool = True
 ) -> None:
     if named:
         data(file.path)
@@ -223,9 +223,9 @@ def _explain(
     else:
         _say("settings", "none: the program's own were left alone")
     if not file.sampled_out:
-        _say("brought", *brought_lines(file, brought))
-    if brought.offered is not None:
-        _say("offered", *brought.offered.lines())
+        _say("effect", *effect_lines(file, effect))
+    if effect.offered is not None:
+        _say("offered", *effect.offered.lines())
     if file.prefetch is not None:
         _say("prefetch", *prefetched_lines(file.prefetch))
     data()

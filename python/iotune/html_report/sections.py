@@ -31,7 +31,7 @@ from iotune.models.settings.prospects import prospect_of_file
 from iotune.reports.actual_io import done_text, reported_settings, sum_of
 from iotune.reports.alike import folded
 from iotune.reports.explained import (
-    brought_lines,
+    effect_lines,
     is_explained,
     matched_lines,
     needs_training,
@@ -94,8 +94,8 @@ def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
         (
             "tuning",
             "What iotune decided",
-            "What was recognised, matched, applied, refused or without effect, and what it "
-            "brought, as iotune explain tells it.",
+            "What was recognised, matched, applied, refused or without effect, and the "
+            "measured effect, as iotune explain shows it.",
             _tuning,
         ),
         ("prefetch", "Prefetching", "", _prefetch),
@@ -249,11 +249,11 @@ def _tuning(facts: RunFacts, wide: float) -> Iterator[Any]:
             if needs_training(file):
                 training = training_line(file, prospect_of_file(facts.trace, file))
                 lines.append(("training", training))
-            if file.path in facts.brought:
-                brought = facts.brought[file.path]
-                lines += [("brought", one) for one in brought_lines(file, brought)]
-                if brought.offered is not None:
-                    lines += [("offered", one) for one in brought.offered.lines()]
+            if file.path in facts.effects:
+                effect = facts.effects[file.path]
+                lines += [("effect", one) for one in effect_lines(file, effect)]
+                if effect.offered is not None:
+                    lines += [("offered", one) for one in effect.offered.lines()]
             yield Heading(
                 f"{group.name} ({len(group.files)} files)" if group.is_folded else file.path, lines
             )

@@ -1,4 +1,4 @@
-"""What is known of a run's files, in sentences: recognised, matched, brought, prefetched."""
+"""What is known of a run's files, in sentences: recognised, matched, effect, prefetched."""
 
 from __future__ import annotations
 
@@ -123,27 +123,27 @@ def _gain_text(gain: Gain) -> str:
     return f"{gain.ratio:.2f}x ({gain.low:.2f} to {gain.high:.2f}"
 
 
-def brought_lines(file: FilePattern, brought: Comparison) -> list[str]:
-    """What the settings in effect brought, with intervals, as far as it is known."""
+def effect_lines(file: FilePattern, effect: Comparison) -> list[str]:
+    """The effect of the settings that were applied, with intervals, as far as it is known."""
     lines = [f"{size_text(file.bytes)} in {seconds_text(file.io_seconds)}"]
-    if brought.trained is not None:
-        rounds = count_text(brought.trained.rounds, "paired round")
-        lines.append(f"trained: {_gain_text(brought.trained)}, {rounds})")
+    if effect.trained is not None:
+        rounds = count_text(effect.trained.rounds, "paired round")
+        lines.append(f"trained: {_gain_text(effect.trained)}, {rounds})")
     elif not effective_settings(file):
         lines[0] += "; no settings were in effect"
-    if brought.production is not None:
-        lines.append(f"in production: {_gain_text(brought.production)}, not paired)")
-    if brought.of_site:
-        own = "your own runs confirm it" if brought.is_confirmed else (
+    if effect.production is not None:
+        lines.append(f"in production: {_gain_text(effect.production)}, not paired)")
+    if effect.of_site:
+        own = "your own runs confirm it" if effect.is_confirmed else (
             "your own runs have not confirmed it yet (with it and at the default: "
-            f"{brought.tuned_runs} and {brought.default_runs})"
+            f"{effect.tuned_runs} and {effect.default_runs})"
         )  # fmt: skip
         lines.append(f"the site's answer: {own}")
     rates = [
         f"{size_text(round(rate))}/s {how} (median of {count_text(runs, 'run')})"
         for rate, runs, how in (
-            (brought.tuned_rate, brought.tuned_runs, "with these settings"),
-            (brought.default_rate, brought.default_runs, "at the default"),
+            (effect.tuned_rate, effect.tuned_runs, "with these settings"),
+            (effect.default_rate, effect.default_runs, "at the default"),
         )
         if rate is not None
     ]
