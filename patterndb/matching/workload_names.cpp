@@ -68,7 +68,7 @@ bool are_short(const std::vector<std::vector<std::string>>& numbers,
 std::string patterns_of(const ObservedFile& file) {
   std::string text;
   for (const PatternUse& use : file.uses) {
-    if (use.speaker) text += byte_key(use.pattern) + '\n';
+    if (use.is_dominant) text += byte_key(use.pattern) + '\n';
   }
   return text;
 }
@@ -87,7 +87,7 @@ bool shown_before(sqlite::Connection& connection, const Observation& observation
   if (!row.step()) return false;
   const std::string key = row.text(0);
   return std::any_of(file.uses.begin(), file.uses.end(), [&](const PatternUse& use) {
-    return use.speaker && byte_key(use.pattern) == key;
+    return use.is_dominant && byte_key(use.pattern) == key;
   });
 }
 

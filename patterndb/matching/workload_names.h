@@ -22,7 +22,7 @@ StoredName stored_name(sqlite::Connection& connection, const Workload& workload)
 // A file of one run.
 struct NamedFile {
   std::string name;      // base name
-  std::string patterns;  // what speaks for it, as one text
+  std::string patterns;  // of its dominant datasets, as one text
 };
 // The positions of the numbers that tell apart the patterns of files that have one masked name;
 // empty where none do, or where they may as well count the files of a series.

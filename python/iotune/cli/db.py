@@ -108,7 +108,7 @@ _COLUMNS = [
 
 
 def _wants_answer(pattern: Mapping[str, Any]) -> bool:
-    """Whether the pattern speaks for a file and has no answer; others follow their file's."""
+    """Whether the pattern is dominant in a file and has no answer; others follow their file's."""
     return not pattern["answers"] and any(one["speaker"] for one in pattern["workloads"])
 
 

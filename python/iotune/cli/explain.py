@@ -149,11 +149,11 @@ def _prospect(run: Trace, file: FilePattern) -> Prospect:
 
 
 def _as_json(file: FilePattern, effect: Comparison) -> dict[str, Any]:
-    speaker = file.speaks
+    dominant = file.dominant
     return {
         "path": file.path,
         "sampled_out": file.sampled_out,
-        "recognised": speaker.descriptor if speaker and not speaker.inferred else None,
+        "recognised": dominant.descriptor if dominant and not dominant.inferred else None,
         "source": file.decision_source or None,
         "state": file.decision_state or None,
         "row": file.decision_row if file.decision_row >= 0 else None,

@@ -443,7 +443,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
 
 def _print(outcome: Outcome) -> None:
     data(f"pattern {outcome.case.id} {outcome.case.descriptor}")
-    if outcome.speaks:
+    if outcome.is_dominant:
         table(
             _COLUMNS,
             [

@@ -40,7 +40,7 @@ class Workload:
     dataset: str = ""
     datasets: int = 0  # of the file, with this pattern
     repeats: int = 0  # how often the whole was done again (time steps)
-    speaker: bool = False  # whether it decides for its file
+    speaker: bool = False  # whether its dataset is the file's dominant one (the key's name is old)
     last_seen: float = 0.0  # seconds since the epoch
 
 

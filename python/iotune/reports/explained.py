@@ -31,7 +31,7 @@ def is_explained(file: FilePattern) -> bool:
 
 def _is_settable(file: FilePattern) -> bool:
     """Whether it went through a library that settings are passed to."""
-    return file.declared or (file.speaks is not None and file.speaks.layer == "mpiio")
+    return file.declared or (file.dominant is not None and file.dominant.layer == "mpiio")
 
 
 def needs_training(file: FilePattern) -> bool:
@@ -39,7 +39,7 @@ def needs_training(file: FilePattern) -> bool:
 
     What MPI-IO or POSIX moved by itself is trained where it was asked for: small files are not.
     """
-    asked = file.decision_source != "" and file.speaks is not None
+    asked = file.decision_source != "" and file.dominant is not None
     return (_is_settable(file) or asked) and file.decision_source in ("", "unknown", "untrained")
 
 
@@ -67,18 +67,18 @@ def prefetched_lines(done: PrefetchOutcome) -> tuple[str, ...]:
 
 def recognised_text(run: RunSummary, file: FilePattern) -> str:
     """What the file's pattern is, and who moved it how."""
-    speaker = file.speaks
+    dominant = file.dominant
     if file.sampled_out:
         return "its calls were not recorded: it is not in the sample of its series"
-    if speaker is None:
+    if dominant is None:
         return "no HDF5 transfer"
-    if speaker.inferred:
-        return f"no HDF5 transfer; its bytes are {speaker.descriptor} (inferred)"
+    if dominant.inferred:
+        return f"no HDF5 transfer; its bytes are {dominant.descriptor} (inferred)"
     others = f", on {file.speaker_count} datasets" if file.speaker_count > 1 else ""
     return (
-        f"{speaker.descriptor} of {speaker.element_bytes}-byte elements, "
-        f"{'written' if speaker.write else 'read'} {_how(speaker.mode)} "
-        f"by {speaker.ranks} of {count_text(*run.members)}{others}"
+        f"{dominant.descriptor} of {dominant.element_bytes}-byte elements, "
+        f"{'written' if dominant.write else 'read'} {_how(dominant.mode)} "
+        f"by {dominant.ranks} of {count_text(*run.members)}{others}"
     )
 
 

@@ -263,7 +263,7 @@ def _grid_text(one: DatasetPattern) -> str:
 
 def _row(file: FilePattern, one: DatasetPattern) -> list[str]:
     return [
-        ("* " if file.speaks_for_file(one) else "  ") + one.dataset,
+        ("* " if file.is_dominant(one) else "  ") + one.dataset,
         one.descriptor,
         "write" if one.write else "read",
         one.mode,

@@ -47,9 +47,9 @@ def test_a_run_is_recorded_and_shown(home: Home) -> None:
     assert str(home.traces()[0]) in said
     assert said.splitlines()[-1] == "iotune: next: iotune show"
     assert cleaned(home)
-    speaker = home.speaker()
-    assert speaker["descriptor"]["text"] == "<1D,(BLOCK),(1000)>"
-    assert (speaker["mode"], speaker["ranks"], speaker["bytes"]) == ("collective", 2, 8000)
+    dominant = home.dominant()
+    assert dominant["descriptor"]["text"] == "<1D,(BLOCK),(1000)>"
+    assert (dominant["mode"], dominant["ranks"], dominant["bytes"]) == ("collective", 2, 8000)
     text = home.type("show").stdout
     assert text.count("  * /Step#0/") == 8
 
