@@ -71,7 +71,7 @@ class CallerSymbol {
   // Buries the entries of what has left. The providers' numbers are added to `left`.
   static std::size_t resume_after_unload(std::uint16_t* left, std::size_t capacity) noexcept;
   // No library of HDF5 or MPI was called so far: the tables of what is cached become read-only, and
-  // nothing is cached from now on (narrowing_call.cpp); or again as they were.
+  // nothing is cached from now on (privilege_drop_call.cpp); or again as they were.
   static void protect_unused(bool protects) noexcept;
   // No other thread of the parent will resume.
   static void resume_after_fork() noexcept;
@@ -189,7 +189,7 @@ class NextSymbol {
  private:
   friend void interpose(void* (*replacement)(const char* name, void* real)) noexcept;
   void* look_up(const char* name) noexcept;
-  // First: assembly calls it (narrowing_calls.cpp).
+  // First: assembly calls it (privilege_drop_calls.cpp).
   std::atomic<void*> real_{nullptr};
   // Of all that were looked up, for what is interposed later.
   const char* name_ = nullptr;

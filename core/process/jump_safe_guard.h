@@ -85,7 +85,7 @@ class JumpSafeGuard {
 };
 
 // For what calls that a handler may make can reach: neither a handler nor the end of the thread
-// comes between. Only after a narrowing may a jump still leave it.
+// comes between. Only after a privilege drop may a jump still leave it.
 class SignalSafeGuard {
  public:
   explicit SignalSafeGuard(ProcessLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept

@@ -31,14 +31,14 @@ void ProcessLock::add() noexcept {
   push(g_locks, *this, next_, is_listed_);
 }
 
-void run_after_fork(bool narrowed) noexcept {
+void run_after_fork(bool privileges_dropped) noexcept {
   for (ProcessLock* lock = g_locks.load(std::memory_order_acquire); lock != nullptr;
        lock = lock->next_) {
     lock->unlock();
   }
   for (AfterFork* entry = g_after_fork.load(std::memory_order_acquire); entry != nullptr;
        entry = entry->next_) {
-    if (!narrowed || entry->when_ == WhenCopied::kAlways) entry->action_();
+    if (!privileges_dropped || entry->when_ == WhenCopied::kAlways) entry->action_();
   }
 }
 

@@ -87,10 +87,10 @@ bool end_buffer_in_a_hurry(const char* how) noexcept;
 // Removes the file with all calls in it, likewise.
 void drop_buffer() noexcept;
 
-// Stores what was recorded, because the program is about to give up rights (narrowing.h), and takes
-// the memory that later records may need. Without `takes_memory` it gives some back instead: what
-// fills its ring is dropped then.
-void prepare_buffer_for_narrowing(bool takes_memory) noexcept;
+// Stores what was recorded, because the program is about to give up rights (privilege_drop.h), and
+// takes the memory that later records may need. Without `takes_memory` it gives some back instead:
+// what fills its ring is dropped then.
+void prepare_buffer_for_privilege_drop(bool takes_memory) noexcept;
 
 // The file system that `path` is on is about to be unmounted: if the buffer lies there, it would be
 // busy. The buffer stays in memory, and this process writes its trace at the exit.

@@ -14,7 +14,7 @@
 #include "core/os/short_text.h"
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/site_limits.h"
 #include "core/run/run_identity.h"
 #include "recorder/gather/gather_trace.h"
@@ -151,7 +151,7 @@ void learn_from_home(const char* folder, bool held, std::uint64_t until_ns) noex
 }  // namespace
 
 void learn_at_run_end(const char* trace) noexcept {
-  if (is_narrowed() || !configuration().learns) return;
+  if (has_dropped_privileges() || !configuration().learns) return;
   const std::uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
   const std::uint64_t budget = budget_ns();
   static constinit ShortText<4096> folder, name;

@@ -6,7 +6,7 @@
 
 #include "core/link/at_start.h"
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "recorder/wrappers/descriptors/kept_positions.h"
 
 namespace iotune::recorder {
@@ -58,7 +58,7 @@ void set_appends(int fd, bool appends) noexcept {
 std::int64_t known_size(int fd) noexcept {
   struct statx found {};
   constexpr long kHow = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-  if (is_narrowed() ||
+  if (has_dropped_privileges() ||
       raw::call(SYS_statx, fd, raw::word(""), kHow, STATX_SIZE, raw::word(&found)) != 0) {
     return kUnknownPlace;
   }
@@ -77,7 +77,7 @@ std::int64_t AppendWatch::place(ssize_t moved, std::int64_t offset) const noexce
   if (moved < 0) return offset;
   if (appends()) return between(size_before_, known_size(fd_), moved);
   // Another process may have set the flag of the open file that it shares.
-  if (way_ == Way::kIgnoresFlags || is_narrowed() || !appends_now(fd_)) return offset;
+  if (way_ == Way::kIgnoresFlags || has_dropped_privileges() || !appends_now(fd_)) return offset;
   set_appends(fd_, true);
   return kUnknownPlace;
 }
@@ -89,7 +89,7 @@ void PositionWatch::end_turn(std::uintptr_t turns) noexcept {
 
 void PositionWatch::look_before() noexcept {
   looked_ = true;
-  if (is_narrowed()) return;
+  if (has_dropped_privileges()) return;
   if (way_ == Way::kWrites && !appends_ && may_be_shared(traits_of_descriptor(fd_))) {
     appends_ = appends_now(fd_);
   }
@@ -102,7 +102,7 @@ void PositionWatch::look_before() noexcept {
 
 bool PositionWatch::place(ssize_t moved, std::int64_t& offset) const noexcept {
   const std::int64_t bytes = moved > 0 ? moved : 0;
-  if (is_narrowed()) {
+  if (has_dropped_privileges()) {
     // A child that was made since moves it too.
     const std::uint32_t traits = traits_of_descriptor(fd_);
     if (may_be_shared(traits) && traits >> 1 != 0) {

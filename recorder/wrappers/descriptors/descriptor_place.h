@@ -2,7 +2,7 @@
 // position others move as well, does not write where the program's own counting would say.
 //
 // A place that cannot be known is -1 (unknown), never a guess. What is asked of the kernel is asked
-// by calls that a narrowed program (narrowing.h) is spared.
+// by calls that a program after a privilege drop (privilege_drop.h) is spared.
 #pragma once
 
 #include <sys/types.h>

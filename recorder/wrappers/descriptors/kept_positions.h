@@ -1,16 +1,17 @@
-// Positions of files after a narrowing, when the kernel can no longer be asked: counted on from the
-// moment of the narrowing by the calls that are seen. Known by the file's number, which descriptors
-// made by dup share, as they share the position.
+// Positions of files after a privilege drop, when the kernel can no longer be asked: counted on
+// from the moment of the privilege drop by the calls that are seen. Known by the file's number,
+// which descriptors made by dup share, as they share the position.
 #pragma once
 
 #include <cstdint>
 
 namespace iotune::recorder {
 
-// Just before the narrowing: asks for the position of every traced descriptor.
+// Just before the privilege drop: asks for the position of every traced descriptor.
 void keep_positions() noexcept;
 
-// The file was opened after the narrowing. `appends`: its writes go to an end that nobody knows.
+// The file was opened after the privilege drop. `appends`: its writes go to an end that nobody
+// knows.
 void keep_position_of_opened(std::uint32_t file, bool appends) noexcept;
 
 // Where a call at the position that moved `bytes` found it; -1: unknown.

@@ -6,7 +6,7 @@
 #include <cstdarg>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
@@ -114,7 +114,7 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     record.commit();
   }
   if (fd >= 0) note_descriptor(fd, absolute.c_str(), (flags & O_APPEND) != 0);
-  if (fd >= 0 && is_narrowed()) {
+  if (fd >= 0 && has_dropped_privileges()) {
     keep_position_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
   }
   return fd;

@@ -5,7 +5,7 @@
 
 #include <cstdarg>
 
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
@@ -308,7 +308,7 @@ template <typename Call>
   if (const std::uint32_t file = file_of_descriptor(fd); file != 0) {
     constexpr int kFromHere = 1;  // SEEK_CUR, which with 0 only asks
     if (offset != 0 || whence != kFromHere) count_move_of_position(file);
-    if (is_narrowed()) keep_position_after_seek(file, position);
+    if (has_dropped_privileges()) keep_position_after_seek(file, position);
   }
   return position;
 }

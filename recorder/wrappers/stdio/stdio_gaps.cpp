@@ -13,8 +13,8 @@
 #include "core/os/raw_syscall.h"
 #include "core/os/ticks.h"
 #include "core/process/jump_safe_guard.h"
-#include "core/process/narrowing.h"
 #include "core/process/one_thread.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_events.h"
 #include "core/process/thread_state.h"
 #include "recorder/ring/process_buffer.h"
@@ -156,7 +156,7 @@ void leave(std::uintptr_t entry) noexcept {
 }  // namespace
 
 std::int64_t position_of(_IO_FILE* stream) noexcept {
-  if (is_narrowed()) return -1;
+  if (has_dropped_privileges()) return -1;
   const OwnCode own;
   const int kept = errno;
   const std::int64_t position = ftello(stream);
@@ -254,7 +254,9 @@ void note_stream(_IO_FILE* stream, int fd, std::int64_t position) noexcept {
 }
 
 void note_standard_stream(int fd) noexcept {
-  if (fd < 0 || fd > 2 || file_of_descriptor(fd) == 0 || is_narrowed() || in_vfork_child()) return;
+  if (fd < 0 || fd > 2 || file_of_descriptor(fd) == 0 || has_dropped_privileges() ||
+      in_vfork_child())
+    return;
   _IO_FILE* const streams[] = {stdin, stdout, stderr};
   if (descriptor_of(streams[fd]) == fd) note_stream(streams[fd], fd, raw::lseek(fd, 0, SEEK_CUR));
 }
@@ -264,7 +266,7 @@ IOTUNE_START_CODE void note_streams_at_start() noexcept {
 }
 
 void record_last_gaps() noexcept {
-  if (is_narrowed()) return;
+  if (has_dropped_privileges()) return;
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return;
   scope.start();
