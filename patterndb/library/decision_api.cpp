@@ -20,8 +20,8 @@
 #include "patterndb/decide/run_answers.h"
 #include "patterndb/decide/series_trials.h"
 #include "patterndb/decide/unasked_opens.h"
-#include "patterndb/learn/kept_runs.h"
 #include "patterndb/learn/observe.h"
+#include "patterndb/learn/pending_runs.h"
 #include "patterndb/settings/gate.h"
 #include "patterndb/store/places.h"
 
@@ -288,7 +288,7 @@ extern "C" __attribute__((visibility("default"))) int iotune_learn(const iotune_
     request.own_name = text(end->name);
     request.own_held = end->held != 0;
     request.until_ns = end->until_ns;
-    Result<LearnReport> report = learn_from_kept_runs(request);
+    Result<LearnReport> report = learn_from_pending_runs(request);
     if (!report) throw Fault{report.error().text()};
     return 0;
   });

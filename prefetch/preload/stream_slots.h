@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <new>
 
-#include "prefetch/preload/kept_models.h"
 #include "prefetch/preload/options.h"
+#include "prefetch/preload/saved_predictors.h"
 #include "prefetch/preload/thread_lock.h"
 #include "prefetch/preload/uses_under_way.h"
 #include "prefetch/streams/stream.h"
@@ -18,15 +18,15 @@ namespace iotune::prefetch {
 inline constexpr unsigned kMostStreams = 256;  // a StreamSlot's number has 8 bits
 
 // What a stream keeps over runs, where its predictor does: behind the predictor's memory.
-struct KeptState {
+struct SavedState {
   static constexpr std::size_t kFirst = 32;
 
-  KeptKey key;
+  SavedKey key;
   std::span<const std::byte>
-      kept;                   // by an earlier run or another process, or the stream's own past
-  std::uint32_t kept_number;  // of the file that `kept` is of
-  PlanRecorder* plan;         // nullptr: none is recorded
-  bool is_written;            // `key` is the number of this stream's own file
+      saved;                   // by an earlier run or another process, or the stream's own past
+  std::uint32_t saved_number;  // of the file that `saved` is of
+  PlanRecorder* plan;          // nullptr: none is recorded
+  bool is_written;             // `key` is the number of this stream's own file
   // Of "recorded", see plan_choice.h.
   bool is_own_past;
   std::uint8_t firsts, tries;
@@ -85,7 +85,7 @@ inline StreamSlot* slot_of(int fd) noexcept {
 unsigned slots_made() noexcept;
 
 // nullptr where the predictor keeps nothing.
-KeptState* kept_state(StreamSlot& slot) noexcept;
+SavedState* saved_state(StreamSlot& slot) noexcept;
 // A read that took less found its data in memory. In ticks, 0 before set_up_slots.
 std::uint64_t quick_ticks() noexcept;
 

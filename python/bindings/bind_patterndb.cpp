@@ -16,8 +16,8 @@
 #include "patterndb/exchange/config_xml.h"
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/gains/stored_gains.h"
-#include "patterndb/learn/kept_runs.h"
 #include "patterndb/learn/observe.h"
+#include "patterndb/learn/pending_runs.h"
 #include "patterndb/settings/gate.h"
 #include "patterndb/settings/parameter_gates.h"
 #include "patterndb/settings/parameters.h"
@@ -439,11 +439,11 @@ void bind_patterndb(py::module_& module) {
       },
       "trace"_a, "spool_dir"_a = py::none(), "Leaves a trace's observation in the spool.");
   module.def(
-      "learn_from_kept_runs",
+      "learn_from_pending_runs",
       [](const std::string& folder, const std::string& database) {
         LearnRequest request;
         request.places = {folder, database, default_spool_dir(), lower_databases()};
-        return taken(learn_from_kept_runs(request)).learnt;
+        return taken(learn_from_pending_runs(request)).learnt;
       },
       "folder"_a, "database"_a,
       "Finishes what the ends of runs had no time for; returns how many were learnt from.");

@@ -314,14 +314,14 @@ def observe(trace: str | os.PathLike[str]) -> None:
         native.observe(os.fspath(trace))
 
 
-def learn_from_kept_runs(folder: Path, database: str | os.PathLike[str]) -> int:
+def learn_from_pending_runs(folder: Path, database: str | os.PathLike[str]) -> int:
     """Finish what the ends of runs had no time for, and store it in that database.
 
     Returns how many runs were learnt from; 0 where another process does it just now.
     """
     native = native_part()
     with as_error():
-        return int(native.learn_from_kept_runs(os.fspath(folder), _in_utf8(database)))
+        return int(native.learn_from_pending_runs(os.fspath(folder), _in_utf8(database)))
 
 
 def _decoded(value: Any) -> Any:

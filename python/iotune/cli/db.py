@@ -53,7 +53,7 @@ def opened(db: Optional[Path], reads: bool = False, own: bool = False) -> core.D
     learns = not read_only and not core.site_is_frozen()
     for folder in waiting_runs_dirs() if learns else []:
         try:
-            core.learn_from_kept_runs(folder, path if db is None else db.absolute())
+            core.learn_from_pending_runs(folder, path if db is None else db.absolute())
         except Error as problem:
             say(f"runs wait to be learnt from: {problem}")
     database = core.Database(None if db is None else str(db.absolute()), read_only)

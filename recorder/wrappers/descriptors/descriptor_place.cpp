@@ -7,7 +7,7 @@
 #include "core/link/at_start.h"
 #include "core/os/raw_syscall.h"
 #include "core/process/privilege_drop.h"
-#include "recorder/wrappers/descriptors/kept_positions.h"
+#include "recorder/wrappers/descriptors/saved_offsets.h"
 
 namespace iotune::recorder {
 
@@ -109,7 +109,7 @@ bool PositionWatch::place(ssize_t moved, std::int64_t& offset) const noexcept {
       offset = kUnknownPlace;
       return true;
     }
-    offset = kept_position_before(file_of_descriptor(fd_), moved, appends_);
+    offset = saved_offset_before(file_of_descriptor(fd_), moved, appends_);
     return true;
   }
   const long after = raw::lseek(fd_, 0, SEEK_CUR);

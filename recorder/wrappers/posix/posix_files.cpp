@@ -14,8 +14,8 @@
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
-#include "recorder/wrappers/descriptors/kept_positions.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
+#include "recorder/wrappers/descriptors/saved_offsets.h"
 #include "recorder/wrappers/object_table.h"
 #include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/posix/path_call.h"
@@ -115,7 +115,7 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
   }
   if (fd >= 0) note_descriptor(fd, absolute.c_str(), (flags & O_APPEND) != 0);
   if (fd >= 0 && has_dropped_privileges()) {
-    keep_position_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
+    save_offset_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
   }
   return fd;
 }

@@ -22,7 +22,7 @@
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "recorder/wrappers/descriptors/kept_positions.h"
+#include "recorder/wrappers/descriptors/saved_offsets.h"
 
 namespace iotune::recorder {
 namespace {
@@ -77,7 +77,7 @@ void hand_over(Loss loss, MemoryLimit limit) noexcept {
   const bool goes_on = loss != Loss::kFiles;
   if (!buffer_exists() && !(asked && goes_on && start_buffer())) return;
   prepare_buffer_for_privilege_drop(!is_short_of_addresses(limit));
-  keep_positions();
+  save_offsets();
   note_privilege_drop();
   if (configuration().trace_path != nullptr && writes_own_trace() && has_recorded_calls()) {
     write_own_trace();
