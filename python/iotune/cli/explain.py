@@ -1,7 +1,7 @@
 """Explain what was decided for a run's files: what was recognised, which row of the database
 matched, what was applied, refused or without effect, and the measured effect.
 
-Without TRACE the last run's. Its effect is what training measured, with its interval, and
+Without TRACE: of the last run. The effect is what training measured, with its interval, and
 once there are several runs of the same workload with these settings and with default ones, what
 those show. What training measured and only offers is said with the command that takes it.
 """
@@ -60,15 +60,15 @@ _APART_SHOWN = 8
 @errors_in_one_line
 def command(
     trace: Annotated[
-        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's.")
+        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's trace.")
     ] = None,
     db: Annotated[
-        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Use this database instead.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Each file of a series by itself.")
+        bool, typer.Option("--all", help="Show each file of a series separately.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Explain it."""
     run = chosen_trace(trace)

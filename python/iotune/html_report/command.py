@@ -47,19 +47,20 @@ Look = Callable[[], Findings]
 @errors_in_one_line
 def command(
     traces: Annotated[
-        Optional[list[Path]], typer.Argument(metavar="TRACE…", help="Default: the last run's.")
+        Optional[list[Path]],
+        typer.Argument(metavar="TRACE…", help="Default: the last run's trace."),
     ] = None,
     output: Annotated[
         Optional[str],
-        typer.Option("-o", "--output", metavar="FILE", help="Where it goes; - is stdout."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; - is stdout."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
     db: Annotated[
-        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Use this database instead.")
     ] = None,
     site: Annotated[
         Optional[Path],
-        typer.Option("--site", metavar="DIR", help="A report of all traces below DIR."),
+        typer.Option("--site", metavar="DIR", help="Write a report of all traces below DIR."),
     ] = None,
 ) -> None:
     """Write it."""
