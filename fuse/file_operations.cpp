@@ -110,7 +110,7 @@ int do_create(const char* path, mode_t mode, fuse_file_info* info) {
     }
   }
   // Only what this call makes is given away. The kernel knew of no such name: what has it now came
-  // from beside the mount, and is opened as what it is, with the rights of whoever asks.
+  // from beside the mount, and is opened as what it is, with the rights of the process that asks.
   const int fd = open_real(real, (info->flags & ~O_APPEND) | O_CREAT | O_EXCL, mode);
   if (fd < 0 && errno == EEXIST && (info->flags & O_EXCL) == 0) errno = ESTALE;
   if (fd >= 0) give_away(fd);

@@ -90,7 +90,7 @@ void report(::iotune::prefetch::ReadAheadCache& cache) {
   std::fprintf(
       stderr,
       "iotune: prefetch: %llu reads, %llu hits (%llu waited), %llu misses, %llu bytes read "
-      "ahead, %llu of them in vain\n",
+      "ahead, %llu of them unused\n",
       static_cast<unsigned long long>(reads), static_cast<unsigned long long>(hits),
       static_cast<unsigned long long>(waited), static_cast<unsigned long long>(reads - hits),
       static_cast<unsigned long long>(fetched_bytes),

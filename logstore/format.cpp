@@ -27,7 +27,7 @@ void begin_head(ByteWriter& writer, const char* magic) noexcept {
   writer.u32le(0);
 }
 
-// A newer version is told apart before the checksum: it may stand elsewhere there.
+// A newer version is recognised before the checksum: it may stand elsewhere there.
 HeadProblem check_head(ConstHeadBytes bytes, const char* magic, std::uint32_t& version) noexcept {
   if (std::memcmp(bytes.data(), magic, kMagicBytes) != 0) return HeadProblem::kNotOurs;
   ByteReader reader(bytes.subspan(kMagicBytes));

@@ -93,6 +93,8 @@ def outcomes_of_group(
             is_settled = gain.ratio >= AS_GOOD
             note = f"measured together with {others}; {gain.ratio:.2f}x for its own file"
         if is_settled:
-            speaks = case is outcome.case
-            found.append(replace(outcome, case=case, speaks=speaks, notes=[*outcome.notes, note]))
+            is_dominant = case is outcome.case
+            found.append(
+                replace(outcome, case=case, is_dominant=is_dominant, notes=[*outcome.notes, note])
+            )
     return found

@@ -37,7 +37,7 @@ class Outcome:
     winner: Measured | None  # confirmed by rounds of its own; None: default is best
     confirmed: Gain | None = None
     winning_arm: str = ""
-    speaks: bool = True  # whether what was measured is this pattern's above all
+    is_dominant: bool = True  # whether what was measured is this pattern's above all
     notes: list[str] = field(default_factory=list)
     # What was measured, and what the pattern amounts to and runs on: models learn from it.
     trials: list[Trial] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Outcome:
             for one in self.measured
             if one.gain is not None
         ]
-        if not key or not lines or not self.speaks:
+        if not key or not lines or not self.is_dominant:
             return None
         model = {
             "name": f"trials {key}",

@@ -92,7 +92,7 @@ def _repeats(case: Case, options: Options) -> int:
     try:
         cached = case.write and is_page_cached(directory_of(case, options))
     except Error:
-        return 1  # it is told where the case is trained
+        return 1  # it is reported where the case is trained
     return repeats_for(case.seconds) if cached and case.layer == "hdf5" else 1
 
 
@@ -103,7 +103,7 @@ def _pause_seconds(case: Case, options: Options) -> float:
             directory_of(case, options), FIRST_RUN_REPEATS * _file_bytes(case)
         )
     except Error:
-        return 0.0  # it is told where the case is trained
+        return 0.0  # it is reported where the case is trained
     return PAUSE_SECONDS if slow else 0.0
 
 

@@ -118,7 +118,7 @@ class LoopFinder {
   std::uint16_t* top_bits_ = nullptr;
   std::uint16_t* term_parts_ = nullptr;
   std::uint16_t* every_second_[2] = {};
-  Body* bodies_ = nullptr;  // [0] stands for the atom
+  Body* bodies_ = nullptr;  // [0] is the atom
   BodyPart* parts_ = nullptr;
   std::uint32_t* leaves_ = nullptr;
   std::uint32_t* table_ = nullptr;  // hash of a body -> its index, 0 = free

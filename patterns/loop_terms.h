@@ -11,7 +11,7 @@
 
 namespace iotune::patterns {
 
-// A term stands for `rows` consecutive tuples. Its values are relative to the
+// A term is `rows` consecutive tuples. Its values are relative to the
 // first tuple of the iteration of the loop around it (outermost terms:
 // absolute), in the first iteration of that loop.
 struct Term {

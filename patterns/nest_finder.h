@@ -156,7 +156,7 @@ class NestFinder {
   NestTerm* terms_;
   std::uint64_t* prints_;
   Step* leaves_;
-  NestBody* bodies_;  // [0] stands for the access
+  NestBody* bodies_;  // [0] is the access
   NestPart* parts_;
   Step* strides_;
   std::uint32_t* table_;  // hash of a body -> its index, 0 = free

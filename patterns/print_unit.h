@@ -1,5 +1,5 @@
 // The papers' unit as text: `[i,(d0,d1,…)^r] n=COUNT`. It starts at i, walks the
-// deltas d, r times; it stands for COUNT = |d|·r values. Two texts of the paper
+// deltas d, r times; it means COUNT = |d|·r values. Two texts of the paper
 // disagree on whether the value after the last delta belongs to the unit (their
 // example [5,(2,3)^2] has five values, their code makes four), hence the count.
 #pragma once

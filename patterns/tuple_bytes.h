@@ -39,7 +39,7 @@ inline void write_mask(ByteWriter& out, const std::uint8_t* bits, unsigned count
 inline constexpr unsigned kMaskGroups = (kMaxDims + 6) / 7;
 
 // Reads a mask over `count` places and lists the members; with `names`, by the
-// column each place stands for.
+// column each place holds.
 inline void read_mask(ByteReader& in, unsigned count, const Columns* names,
                       Columns& members) noexcept {
   members.count = 0;

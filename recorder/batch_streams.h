@@ -40,7 +40,7 @@ struct BatchTurns {
   std::uint32_t streams[kMostLeaves];
 };
 
-// Calls that leaf `leaf` of a repeat stands for.
+// Calls that leaf `leaf` of a repeat represents.
 inline std::uint64_t calls_of_leaf(const RingRecord& repeat, unsigned leaf) noexcept {
   const std::uint64_t calls = repeat.repeated_calls();
   return calls / repeat.period() + (leaf < calls % repeat.period() ? 1 : 0);

@@ -1,4 +1,4 @@
-// The calls of recorder/calls.table as data, for whoever prints or analyses them.
+// The calls of recorder/calls.table as data, for code that prints or analyses them.
 // call_table.cpp is generated from the table at build time.
 #pragma once
 

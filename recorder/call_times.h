@@ -33,7 +33,8 @@ constexpr std::int64_t start_point(std::uint64_t ns_after_base) noexcept {
   return static_cast<std::int64_t>((ns_after_base + kStartGrid_ns / 2) / kStartGrid_ns);
 }
 
-// The models of one batch. A few KB: in the scratch of whoever codes, made anew for each batch.
+// The models of one batch. A few KB: in the scratch memory of the thread that encodes, made anew
+// for each batch.
 class TimeModels {
  public:
   static constexpr unsigned kContexts = 8;  // streams; those behind share the last

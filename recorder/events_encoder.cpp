@@ -18,7 +18,7 @@ using patterns::ByteWriter;
 constexpr patterns::EncodeOptions kOrderOptions{64};
 
 // Words for the values of one stream at a time. The most is made of a list, where each run of seven
-// words stands for two calls or more, of one word each; of RepeatCursor's calls no more than four
+// words means two calls or more, of one word each; of RepeatCursor's calls no more than four
 // in five are listed.
 constexpr std::size_t value_words(std::size_t ring_bytes) noexcept {
   return 3 * (ring_bytes / 8 + 1);

@@ -90,7 +90,7 @@ class RingRecord {
   void move_to(const std::byte* record) noexcept { at_ = record; }
 
   bool is_repeat() const noexcept { return function_ == kRepeatFunction; }
-  // Of a repeat: its leaves, and how many calls it stands for.
+  // Of a repeat: its leaves, and how many calls it represents.
   unsigned period() const noexcept { return std::to_integer<unsigned>(at_[7]); }
   std::uint64_t repeated_calls() const noexcept { return word(offsetof(RepeatHead, calls)); }
   RepeatLeaf leaf(unsigned index) const noexcept {

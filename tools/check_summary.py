@@ -54,11 +54,11 @@ def reason_of_failure(case: ET.Element) -> str:
     trouble = case.find("failure")
     if trouble is None:
         trouble = case.find("error")
-    told = "" if trouble is None else trouble.get("message") or trouble.text or ""
-    if not told.strip():
-        told = (case.findtext("system-out") or "").strip().rpartition("\n")[2]
+    reported = "" if trouble is None else trouble.get("message") or trouble.text or ""
+    if not reported.strip():
+        reported = (case.findtext("system-out") or "").strip().rpartition("\n")[2]
     # A line alone, and no more of it than a terminal shows in two.
-    return (told.strip().splitlines() or ["no reason was given"])[0][:160]
+    return (reported.strip().splitlines() or ["no reason was given"])[0][:160]
 
 
 def add_file(totals: Totals, path: Path) -> None:

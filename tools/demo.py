@@ -157,7 +157,7 @@ def second_run(kernel: Kernel, words: list[str]) -> str:
 
 
 def against_default(found: dict[str, Any]) -> str:
-    """What the tuned run brought over the untuned one, as a ratio; two runs prove nothing."""
+    """The effect of the tuned run against the untuned one, as a ratio; two runs prove nothing."""
     tuned, default = found["tuned_bytes_per_second"], found["default_bytes_per_second"]
     return f"{tuned / default:.2f}x" if tuned and default else "not known"
 

@@ -1,4 +1,4 @@
-"""What MkDocs is told beyond docs/ (mkdocs.yml, `hooks`).
+"""What MkDocs is given beyond docs/ (mkdocs.yml, `hooks`).
 
 Pages that lie elsewhere in the tree, such as a format beside its reader, are pages of the site
 too, under their own path. Wherever a page names another one in its prose ("docs/safety.md",

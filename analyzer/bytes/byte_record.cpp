@@ -244,7 +244,7 @@ std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
     std::optional<WithHeader> parts = without_header(record.sets, record.hint);
     if (!parts) parts = without_tables(record.sets, record.hint);
     if (parts) {
-      // How often a header was moved again is not told from the rest.
+      // How often a header was moved again is not distinguished from the rest.
       DatasetPattern header = pattern;
       InferredShape header_shape = infer_shape(parts->header, {});
       fill(header, header_shape);

@@ -32,7 +32,7 @@ bool is_left_out(const CallStream& stream) {
 
 // Calls whose order does not matter, where there are no others: transfers, and what is made on
 // descriptors but for their opening and closing.
-bool is_told_by_totals(const CallStream& stream) {
+bool is_counted_in_totals(const CallStream& stream) {
   if (is_left_out(stream)) return true;
   if (stream.signature == nullptr || is_write_of_hdf5(stream)) return false;
   const CallFacts& facts = facts_of(*stream.signature);
@@ -50,7 +50,7 @@ bool is_told_by_totals(const CallStream& stream) {
 }  // namespace
 
 recorder::WalkNeeds walk_needs() {
-  return {is_told_by_totals, is_left_out};
+  return {is_counted_in_totals, is_left_out};
 }
 
 }  // namespace iotune::analyzer

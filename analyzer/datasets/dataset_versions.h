@@ -58,7 +58,7 @@ class DatasetVersions {
   std::unordered_map<std::uint32_t, bool>
       makes_file_;  // by thread: its last call that opened a file
   std::unordered_map<const FileRecord*, std::uint32_t> generation_;
-  // Who made what a record stands for: the file's generation and the object.
+  // Who made what a record describes: the file's generation and the object.
   std::unordered_map<const DatasetRecord*, std::pair<std::uint32_t, std::int64_t>> makers_;
 };
 

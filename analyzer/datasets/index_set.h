@@ -58,7 +58,7 @@ class IndexSet {
   bool is_interval() const { return many_.empty() && one_.count == 1; }
   // True where an index may be in both; false only where none is.
   bool may_meet(const IndexSet& other) const;
-  bool contains(const IndexSet& other) const;  // false where it cannot be told cheaply
+  bool contains(const IndexSet& other) const;  // false where it cannot be known cheaply
 
   // Valid while the set is and is not changed.
   std::span<const Progression> progressions() const {

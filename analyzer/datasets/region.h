@@ -8,7 +8,7 @@
 
 namespace iotune::analyzer {
 
-// One set for each dimension; stands for their Cartesian product. Every regular hyperslab is one.
+// One set for each dimension; it is their Cartesian product. Every regular hyperslab is one.
 using Product = std::vector<IndexSet>;
 
 std::uint64_t points_of(const Product& product);  // saturates

@@ -1,4 +1,4 @@
-// When each access of a stream was made, as far as the caller told: what decides which of two
+// When each access of a stream was made, as far as the caller gave it: what decides which of two
 // accesses to one place is the later one.
 #pragma once
 

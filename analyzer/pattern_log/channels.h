@@ -82,7 +82,7 @@ class Channels {
   // For another stream, with the same memory; finish() comes first, and the lists are taken away.
   void restart();
 
-  // What left the finders; to be taken away by whoever wants the room.
+  // What left the finders; to be taken away by code that wants the room.
   TermList& list(std::uint32_t channel) noexcept { return lists_[channel]; }
   // Leaves of all lists.
   std::size_t leaves_listed() const noexcept;

@@ -44,13 +44,13 @@ struct PatternLogWriter::State {
   void keep_course() {
     if (ended_accesses == 0) return;
     // Where no stream is like another one, most are not asked.
-    if (courses_in_vain < kCoursesInVain || streams.size() % kSeldom == 0) {
+    if (unused_courses < kUnusedCourses || streams.size() % kSeldom == 0) {
       const auto pieces = std::span(section.pieces).subspan(ended_piece, ended_pieces);
       if (auto course = StreamCourse::of(section.shapes, pieces, ended_accesses)) {
         took(next_kept);
         courses[next_kept] = {std::move(course), next_kept};
         next_kept = (next_kept + 1) % kCourses;
-        ++courses_in_vain;
+        ++unused_courses;
       }
     }
     ended_accesses = 0;
@@ -109,7 +109,7 @@ struct PatternLogWriter::State {
     const bool follows = stream->follower.follows() && stream->follower.complete();
     if (follows) {
       held += stream->follower.append_pieces(number, section.pieces, memory);
-      courses_in_vain = 0;
+      unused_courses = 0;
       took(stream->course);
     } else {
       leave_course(*stream);
@@ -174,10 +174,10 @@ struct PatternLogWriter::State {
     std::shared_ptr<const StreamCourse> course;
     std::size_t next = 0;
   };
-  static constexpr std::size_t kCourses = 4, kCoursesInVain = 4, kSeldom = 16;
+  static constexpr std::size_t kCourses = 4, kUnusedCourses = 4, kSeldom = 16;
   std::array<KeptCourse, kCourses> courses;
   std::size_t next_kept = 0, last_course = 0;
-  std::size_t courses_in_vain = 0;  // kept since one was taken again
+  std::size_t unused_courses = 0;  // kept since one was taken again
   std::vector<patterns::Extent> replayed;
   // The last stream that took none: its pieces, and how many accesses it has; 0: there is none.
   std::size_t ended_piece = 0, ended_pieces = 0;

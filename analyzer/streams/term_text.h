@@ -18,7 +18,7 @@ struct TermTextOptions {
 std::string term_text(const pattern_log::Shapes& shapes, const pattern_log::TermList& list,
                       const TermTextOptions& options);
 
-// Accesses that the list stands for, modulo 2^64.
+// Accesses of the list, modulo 2^64.
 std::uint64_t accesses_of(const pattern_log::Shapes& shapes, const pattern_log::TermList& list);
 
 }  // namespace iotune::analyzer

@@ -10,7 +10,7 @@ namespace iotune::analyzer {
 std::string base_name(const std::string& path);
 
 // `program`: the executable's path or name; `arguments`: its command line, the program's own name
-// first. A script is told by its base name, a module of Python as "python -m NAME", text on the
+// first. A script is named by its base name, a module of Python as "python -m NAME", text on the
 // command line as "python -c".
 std::string program_identity(const std::string& program, const std::vector<std::string>& arguments);
 

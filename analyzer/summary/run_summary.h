@@ -46,7 +46,7 @@ struct DatasetPattern {
   std::uint64_t calls;    // over all ranks
   std::uint64_t repeats;  // how often the whole was done again (time steps)
   std::uint64_t bytes;
-  // Of its collective calls, over all ranks, as far as HDF5 told.
+  // Of its collective calls, over all ranks, as far as HDF5 reported.
   recorder::ActualCounts actual;
   // The slowest rank's sum of call durations, with what closing and flushing took of its bytes.
   double seconds;
@@ -101,10 +101,10 @@ struct FilePattern {
   // A process had it as its stdout when it began: what programs say, and no data.
   bool is_stdout;
   std::vector<DatasetPattern> datasets;  // in order of first transfer
-  // Index of a dataset that speaks for the file: of the largest ones, the first
+  // Index of the file's dominant dataset: of the largest ones, the first
   // (PDSW'15, section 3.3), and how many share its size and pattern. None without transfers.
-  std::optional<std::size_t> speaker;
-  std::size_t speaker_count;
+  std::optional<std::size_t> dominant_dataset;
+  std::size_t dominant_count;
   std::string decision_source, decision_pattern, decision_message;  // iotune_decision
   std::int64_t decision_row;                                        // -1: none
   double decision_distance;

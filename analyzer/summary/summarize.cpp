@@ -61,20 +61,22 @@ DatasetPattern pattern_of(const std::string& path, bool write, const DatasetReco
   return pattern;
 }
 
-// The largest dataset, of equal ones the first, speaks for the file (PDSW'15, section 3.3).
-void choose_speaker(FilePattern& file) {
+// The largest dataset, of equal ones the first, is the file's dominant dataset (PDSW'15,
+// section 3.3).
+void choose_dominant(FilePattern& file) {
   for (std::size_t i = 0; i < file.datasets.size(); ++i) {
     if (file.datasets[i].descriptor.dimensions.empty()) continue;
-    if (!file.speaker || file.datasets[i].bytes > file.datasets[*file.speaker].bytes) {
-      file.speaker = i;
+    if (!file.dominant_dataset ||
+        file.datasets[i].bytes > file.datasets[*file.dominant_dataset].bytes) {
+      file.dominant_dataset = i;
     }
   }
-  if (!file.speaker) return;
-  const DatasetPattern& speaker = file.datasets[*file.speaker];
-  const std::string text = speaker.descriptor.text();
-  file.speaker_count = static_cast<std::size_t>(
+  if (!file.dominant_dataset) return;
+  const DatasetPattern& dominant = file.datasets[*file.dominant_dataset];
+  const std::string text = dominant.descriptor.text();
+  file.dominant_count = static_cast<std::size_t>(
       std::count_if(file.datasets.begin(), file.datasets.end(), [&](const DatasetPattern& other) {
-        return other.bytes == speaker.bytes && other.write == speaker.write &&
+        return other.bytes == dominant.bytes && other.write == dominant.write &&
                other.descriptor.text() == text;
       }));
 }
@@ -111,7 +113,7 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
   std::stable_sort(datasets.begin(), datasets.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [start, dataset] : datasets) file.datasets.push_back(std::move(dataset));
-  choose_speaker(file);
+  choose_dominant(file);
   file.cut_short = record.cut_short;
   file.sampled_out = record.sampled_out;
   const DecisionNote decision = record.decision.value_or(DecisionNote{});

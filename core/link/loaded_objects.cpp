@@ -274,7 +274,7 @@ void leave_objects_for_fork() noexcept {
   g_forking.store(1, std::memory_order_seq_cst);
   constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
   const std::uint64_t end =
-      t_thread.ours != 0 || is_narrowed() ? 0 : monotonic_ns() + kLongestWaitNs;
+      t_thread.ours != 0 || has_dropped_privileges() ? 0 : monotonic_ns() + kLongestWaitNs;
   constexpr timespec kMoment = {0, 20'000};
   for (;;) {
     const std::uint32_t inside = g_inside.load(std::memory_order_seq_cst);

@@ -25,7 +25,7 @@ void* next_function(const LoadedObject* library, const SymbolName& name) noexcep
 
 // A call whose return address lies in an object that does not use the function: a library that did
 // call it ended with the call (a jump, so that its own caller returns from it), or the function was
-// asked for by name. Which library that was cannot be told; what all that use the function get is
+// asked for by name. Which library that was cannot be known; what all that use the function get is
 // right. Where that differs the one that was loaded last is taken, and nothing remembered.
 struct GuessedCall {
   void* function = nullptr;
@@ -357,9 +357,9 @@ void leave_to_caller(const char* name, const void* caller, const RealFunction& r
 
 namespace {
 constinit std::atomic<NextSymbol*> g_next_symbols{nullptr};
-constinit std::atomic<void* (*)(const char* name, void* real)> g_in_between{nullptr};
-// How often something was put in between.
-constinit std::atomic<unsigned> g_times_between{0};
+constinit std::atomic<void* (*)(const char* name, void* real)> g_interposed{nullptr};
+// How often something was interposed.
+constinit std::atomic<unsigned> g_times_interposed{0};
 }  // namespace
 
 void* next_definition(const char* name) noexcept {
@@ -378,21 +378,21 @@ void* NextSymbol::look_up(const char* name) noexcept {
     while (!g_next_symbols.compare_exchange_weak(others_, this)) {
     }
   }
-  // What is put in between meanwhile counts: this answer must not be stored over that one.
+  // What is interposed meanwhile counts: this answer must not be stored over that one.
   void* real = next;
   unsigned times = 0;
   do {
-    times = g_times_between.load();
-    const auto in_between = g_in_between.load();
-    real = in_between == nullptr ? next : in_between(name, next);
+    times = g_times_interposed.load();
+    const auto interposed = g_interposed.load();
+    real = interposed == nullptr ? next : interposed(name, next);
     real_.store(real);
-  } while (g_times_between.load() != times);
+  } while (g_times_interposed.load() != times);
   return real;
 }
 
-void put_in_between(void* (*replacement)(const char* name, void* real)) noexcept {
-  g_in_between.store(replacement);
-  g_times_between.fetch_add(1);
+void interpose(void* (*replacement)(const char* name, void* real)) noexcept {
+  g_interposed.store(replacement);
+  g_times_interposed.fetch_add(1);
   for (NextSymbol* at = g_next_symbols.load(); at != nullptr; at = at->others_) {
     at->real_.store(nullptr, std::memory_order_release);
     at->look_up(at->name_);

@@ -67,7 +67,7 @@ class CallerSymbol {
   // Buries the entries of what has left. The providers' numbers are added to `left`.
   static std::size_t resume_after_unload(std::uint16_t* left, std::size_t capacity) noexcept;
   // No library of HDF5 or MPI was called so far: the tables of what is cached become read-only, and
-  // nothing is cached from now on (narrowing_call.cpp); or again as they were.
+  // nothing is cached from now on (privilege_drop_call.cpp); or again as they were.
   static void protect_unused(bool protects) noexcept;
   // No other thread of the parent will resume.
   static void resume_after_fork() noexcept;
@@ -169,11 +169,11 @@ class NextSymbol {
   }
 
  private:
-  friend void put_in_between(void* (*replacement)(const char* name, void* real)) noexcept;
+  friend void interpose(void* (*replacement)(const char* name, void* real)) noexcept;
   void* look_up(const char* name) noexcept;
-  // First: assembly calls it (narrowing_calls.cpp).
+  // First: assembly calls it (privilege_drop_calls.cpp).
   std::atomic<void*> real_{nullptr};
-  // Of all that were looked up, for what is put in between later.
+  // Of all that were looked up, for what is interposed later.
   const char* name_ = nullptr;
   NextSymbol* others_ = nullptr;
 };
@@ -181,9 +181,9 @@ class NextSymbol {
 // From now on every NextSymbol gives what `replacement` returns for its name and its definition:
 // that one, or a function of the same type that is called instead, and may call it. Those that
 // were looked up already are asked for now, by any thread; again for another answer.
-void put_in_between(void* (*replacement)(const char* name, void* real)) noexcept;
+void interpose(void* (*replacement)(const char* name, void* real)) noexcept;
 
-// What a NextSymbol of that name finds, without what was put in between.
+// What a NextSymbol of that name finds, without what was interposed.
 void* next_definition(const char* name) noexcept;
 
 // Where libiotune.so was loaded from, as the loader knows it.

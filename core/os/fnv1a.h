@@ -1,4 +1,4 @@
-// FNV-1a of 64 bits: for texts of some ten to a hundred characters, of which nobody means ill.
+// FNV-1a of 64 bits: for texts of some ten to a hundred characters that nobody chooses to collide.
 #pragma once
 
 #include <cstdint>

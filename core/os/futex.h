@@ -1,5 +1,5 @@
-// Sleeping until a word changes, without libpthread. After a narrowing nobody sleeps and nobody is
-// woken, because both are system calls: sleepers must not rely on being woken.
+// Sleeping until a word changes, without libpthread. After a privilege drop nobody sleeps and
+// nobody is woken, because both are system calls: sleepers must not rely on being woken.
 #pragma once
 
 #include <linux/futex.h>
@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 
 namespace iotune {
 
@@ -19,18 +19,18 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
 // case, nullptr: never.
 inline void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                         const timespec* limit = nullptr) noexcept {
-  if (is_narrowed()) return;
+  if (has_dropped_privileges()) return;
   raw::call(SYS_futex, raw::word(&word), FUTEX_WAIT_PRIVATE, raw::word(expected), raw::word(limit));
 }
 
 inline void wake_all(const std::atomic<std::uint32_t>& word) noexcept {
-  if (is_narrowed()) return;
+  if (has_dropped_privileges()) return;
   constexpr long kAll = 0x7fffffff;
   raw::call(SYS_futex, raw::word(&word), FUTEX_WAKE_PRIVATE, kAll);
 }
 
 inline void wake_one(const std::atomic<std::uint32_t>& word) noexcept {
-  if (is_narrowed()) return;
+  if (has_dropped_privileges()) return;
   raw::call(SYS_futex, raw::word(&word), FUTEX_WAKE_PRIVATE, 1);
 }
 

@@ -10,15 +10,15 @@
 
 #include "core/os/raw_syscall.h"
 #include "core/os/signal_context.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 
 namespace iotune {
 
-// Two system calls: not for the hot path. After a narrowing nothing is held.
+// Two system calls: not for the hot path. After a privilege drop nothing is held.
 class HeldSignals {
  public:
   HeldSignals() noexcept {
-    if (is_narrowed()) return;
+    if (has_dropped_privileges()) return;
     // A fault must not wait: with its signal held the kernel would end the process.
     std::uint64_t held = ~std::uint64_t{0};
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
@@ -27,7 +27,8 @@ class HeldSignals {
     holds_ = raw::call(SYS_rt_sigprocmask, SIG_BLOCK, raw::word(&held), raw::word(&before_),
                        kSignalSetBytes) == 0;
   }
-  // Also where another thread has narrowed meanwhile, which waits for this (NarrowingCall).
+  // Also where another thread has dropped privileges meanwhile, which waits for this
+  // (PrivilegeDropCall).
   ~HeldSignals() {
     if (!holds_) return;
     raw::call(SYS_rt_sigprocmask, SIG_SETMASK, raw::word(&before_), 0, kSignalSetBytes);

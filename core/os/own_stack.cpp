@@ -7,7 +7,7 @@
 
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 
 // void iotune_call_on_stack(void (*run)(void*), void* context, void* end_of_stack)
 extern "C" __attribute__((visibility("hidden"))) void iotune_call_on_stack(void (*run)(void*),
@@ -88,9 +88,9 @@ bool on_small_alternate_stack() noexcept {
 }
 
 void run_with_room(void (*run)(void*), void* context) noexcept {
-  // A sanitizer knows of no other stacks. After a narrowing nobody can be asked.
+  // A sanitizer knows of no other stacks. After a privilege drop nobody can be asked.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  if (!is_narrowed() && on_small_alternate_stack()) {
+  if (!has_dropped_privileges() && on_small_alternate_stack()) {
     constexpr long kSetBytes = 8;  // of the kernel's signal set
     const std::uint64_t all = ~std::uint64_t{0};
     std::uint64_t before = 0;

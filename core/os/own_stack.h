@@ -7,7 +7,8 @@ namespace iotune {
 // A system call.
 bool on_small_alternate_stack() noexcept;
 
-// After a narrowing it is not used: it may be protected then, and be writable again if that failed.
+// After a privilege drop it is not used: it may be protected then, and be writable again if that
+// failed.
 void protect_own_stack(bool protects) noexcept;
 
 // Calls `run(context)`, on our own stack where this thread is on a small alternate one. All signals

@@ -7,14 +7,14 @@
 #include <cstddef>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 
 namespace iotune {
 
 // ThreadSanitizer sees libc's calls only: of raw ones it takes memory at an address that was used
 // before for the same memory.
 inline void unmap(void* memory, std::size_t bytes) noexcept {
-  if (is_narrowed()) return;
+  if (has_dropped_privileges()) return;
 #if defined(__SANITIZE_THREAD__)
   munmap(memory, bytes);
 #else
@@ -32,13 +32,13 @@ inline bool protect_pages(void* first, std::size_t bytes, bool protects) noexcep
 // The same pages in a child of fork, and no part of what RLIMIT_DATA bounds: for what a child
 // forgets.
 inline void* shared_memory(std::size_t bytes) noexcept {
-  if (is_narrowed()) return nullptr;
+  if (has_dropped_privileges()) return nullptr;
   return raw::mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
 // Zeroed; nullptr where there is none, or none may be asked for.
 inline void* private_memory(std::size_t bytes) noexcept {
-  if (is_narrowed()) return nullptr;
+  if (has_dropped_privileges()) return nullptr;
 #if defined(__SANITIZE_THREAD__)
   void* const memory =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -23,7 +23,7 @@ bool try_for_a_moment(Try attempt) noexcept {
   return false;
 }
 
-// Nobody is woken any more once the process has narrowed.
+// Nobody is woken any more once the process has dropped privileges.
 inline constexpr timespec kNap = {0, 20'000'000};
 
 // All zero is free.
@@ -42,20 +42,21 @@ class SleepLock {
     if (!try_lock()) wait(nullptr);
   }
   // For calls that a signal handler can reach: what the handler interrupted may be what it would
-  // wait for, by way of another thread. Nor does anybody wait after a narrowing. False: not now.
+  // wait for, by way of another thread. Nor does anybody wait after a privilege drop. False: not
+  // now.
   bool lock_unless_in_handler() noexcept {
     return lock_unless([] { return may_be_in_signal_handler(); });
   }
   template <typename InHandler>
   bool lock_unless(InHandler in_handler) noexcept {
     if (try_lock() || try_for_a_moment([this] { return try_lock(); })) return true;
-    if (is_narrowed() || in_handler()) return false;
+    if (has_dropped_privileges() || in_handler()) return false;
     wait(nullptr);
     return true;
   }
   // False: still held by another thread after `limit`.
   bool lock_within(const timespec& limit) noexcept { return try_lock() || wait(&limit); }
-  // By whoever holds it, or in a process where that thread does not exist.
+  // By the thread that holds it, or in a process where that thread does not exist.
   void unlock() noexcept {
     if (word_.exchange(kFree, std::memory_order_release) == kAwaited) wake_one(word_);
   }

@@ -6,18 +6,19 @@
 #include <fcntl.h>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 
 namespace iotune {
 
 // As /proc/self/status has it; true where that cannot be read. Asked once: a filter that the
-// program sets itself is a narrowing (narrowing.h). Inline, because several libraries have it.
+// program sets itself is a privilege drop (privilege_drop.h). Inline, because several libraries
+// have it.
 inline bool has_system_call_filter() noexcept {
   enum : int { kUnknown, kNone, kFilter };
   static constinit int known = kUnknown;
   const int before = __atomic_load_n(&known, __ATOMIC_RELAXED);
   if (before != kUnknown) return before == kFilter;
-  if (is_narrowed()) return true;
+  if (has_dropped_privileges()) return true;
   const int fd = raw::open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return true;
   constexpr char kLine[] = "\nSeccomp:\t";

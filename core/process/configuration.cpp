@@ -14,7 +14,7 @@
 #include "core/link/at_start.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/site_limits.h"
 #include "core/run/left_out_programs.h"
 
@@ -349,7 +349,7 @@ bool is_quiet_rank() noexcept {
 }
 
 bool may_say() noexcept {
-  return !is_narrowed() && stderr_is_what_it_was();
+  return !has_dropped_privileges() && stderr_is_what_it_was();
 }
 
 void say(const char* text) noexcept {

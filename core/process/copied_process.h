@@ -3,8 +3,8 @@
 
 namespace iotune {
 
-// This process was made by a fork: it shares its parent's run, and leaves its buffer to whoever
-// joins it.
+// This process was made by a fork: it shares its parent's run, and leaves its buffer to the process
+// that joins it.
 bool is_forked() noexcept;
 
 // pthread_atfork's handler of the child.

@@ -7,12 +7,12 @@
 #include "core/os/mapped_file.h"
 #include "core/os/raw_syscall.h"
 #include "core/process/jump_safe_guard.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 
 namespace iotune {
 namespace {
 
-// All zero in a copy: there the lock is free, whoever held it in the parent.
+// All zero in a copy: there the lock is free, no matter who held it in the parent.
 struct Mark {
   std::atomic<bool> stands;
   SleepLock lock;
@@ -32,7 +32,7 @@ void wipe_on_fork(void* memory, std::size_t bytes) noexcept {
 }
 
 void mark_memory() noexcept {
-  if (is_narrowed() || g_mark.load(std::memory_order_acquire) != nullptr) return;
+  if (has_dropped_privileges() || g_mark.load(std::memory_order_acquire) != nullptr) return;
   void* const page = private_memory(kPageBytes);
   if (page == nullptr) return;
   auto* const mark = static_cast<Mark*>(page);

@@ -1,5 +1,5 @@
-// Memory that tells a copy of it: the kernel wipes marked pages in the child of a fork, whoever
-// made that (fork, _Fork, clone), and leaves them to a child that shares them (vfork).
+// Memory that tells a copy of it: the kernel wipes marked pages in the child of a fork, no matter
+// who made that (fork, _Fork, clone), and leaves them to a child that shares them (vfork).
 #pragma once
 
 #include <cstddef>

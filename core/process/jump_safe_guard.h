@@ -85,7 +85,7 @@ class JumpSafeGuard {
 };
 
 // For what calls that a handler may make can reach: neither a handler nor the end of the thread
-// comes between. Only after a narrowing may a jump still leave it.
+// comes between. Only after a privilege drop may a jump still leave it.
 class SignalSafeGuard {
  public:
   explicit SignalSafeGuard(ProcessLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
@@ -104,7 +104,8 @@ class SignalSafeGuard {
 
 // What a wrapper holds while the program's own call runs, and gives back behind it: a count that
 // others read. Where the call is left by a jump, an exception or the end of the thread, the frame
-// that would give it back is gone, and whoever notices (process_jumps.cpp, left_frames.cpp) does.
+// that would give it back is gone, and the code that notices (process_jumps.cpp, left_frames.cpp)
+// does.
 //
 // The thread's list lies in its own memory: what a jump that nobody noticed leaves there is never
 // followed into a stack that is used again.

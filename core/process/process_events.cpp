@@ -7,7 +7,7 @@ constinit std::atomic<AfterFork*> g_after_fork{nullptr};
 constinit std::atomic<AfterUnload*> g_after_unload{nullptr};
 constinit std::atomic<ProcessLock*> g_locks{nullptr};
 
-// Without a lock: an entry is added by whoever is first, and never removed.
+// Without a lock: an entry is added by the first caller, and never removed.
 template <class Entry>
 void push(std::atomic<Entry*>& first, Entry& entry, Entry*& next, std::atomic<bool>& is_listed) {
   if (is_listed.exchange(true, std::memory_order_relaxed)) return;
@@ -31,14 +31,14 @@ void ProcessLock::add() noexcept {
   push(g_locks, *this, next_, is_listed_);
 }
 
-void run_after_fork(bool narrowed) noexcept {
+void run_after_fork(bool privileges_dropped) noexcept {
   for (ProcessLock* lock = g_locks.load(std::memory_order_acquire); lock != nullptr;
        lock = lock->next_) {
     lock->unlock();
   }
   for (AfterFork* entry = g_after_fork.load(std::memory_order_acquire); entry != nullptr;
        entry = entry->next_) {
-    if (!narrowed || entry->when_ == WhenCopied::kAlways) entry->action_();
+    if (!privileges_dropped || entry->when_ == WhenCopied::kAlways) entry->action_();
   }
 }
 

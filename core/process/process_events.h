@@ -1,5 +1,5 @@
-// What happens to a process and must be heard of by whoever keeps a lock, a table or a thread: it
-// was copied by a fork, or a library was unloaded. Each enlists itself once, before its state is
+// What happens to a process and must be known to all code that keeps a lock, a table or a thread:
+// it was copied by a fork, or a library was unloaded. Each enlists itself once, before its state is
 // first used, and is called from then on; what was never used costs nothing.
 //
 // Actions run in any order, so none may rest on another's.
@@ -13,8 +13,9 @@
 namespace iotune {
 
 enum class WhenCopied : std::uint8_t {
-  kAlways,          // also after a narrowing: the action makes no system call and opens no file
-  kUnlessNarrowed,  // the copy of a narrowed process records nothing, and keeps its parent's state
+  kAlways,  // also after a privilege drop: the action makes no system call and opens no file
+  kUnlessPrivilegesDropped,  // the copy of a process that dropped privileges records nothing, and
+                             // keeps its parent's state
 };
 
 // Run in the child of a fork, before it does anything: threads other than the one that forked do
@@ -23,7 +24,7 @@ class AfterFork {
  public:
   using Action = void (*)() noexcept;
   constexpr explicit AfterFork(Action action,
-                               WhenCopied when = WhenCopied::kUnlessNarrowed) noexcept
+                               WhenCopied when = WhenCopied::kUnlessPrivilegesDropped) noexcept
       : action_(action), when_(when) {}
   AfterFork(const AfterFork&) = delete;
   AfterFork& operator=(const AfterFork&) = delete;
@@ -34,7 +35,7 @@ class AfterFork {
   }
 
  private:
-  friend void run_after_fork(bool narrowed) noexcept;
+  friend void run_after_fork(bool privileges_dropped) noexcept;
   void add() noexcept;
 
   Action action_;
@@ -65,12 +66,12 @@ class AfterUnload {
 };
 
 // Each library has lists of its own: these functions are hidden.
-void run_after_fork(bool narrowed) noexcept;
+void run_after_fork(bool privileges_dropped) noexcept;
 void run_after_unload(std::uint16_t provider) noexcept;
 
-// A lock that a child of fork finds free, whoever held it in the parent, and that is given back
-// where a signal handler's longjmp leaves the code that holds it (jump_safe_guard.h). Nothing in
-// memory that a fork wipes: its place in the list would be gone.
+// A lock that a child of fork finds free, no matter who held it in the parent, and that is given
+// back where a signal handler's longjmp leaves the code that holds it (jump_safe_guard.h). Nothing
+// in memory that a fork wipes: its place in the list would be gone.
 class ProcessLock : public SleepLock {
  public:
   // `when_left`: what it guards may be half changed then. nullptr: that does not matter.
@@ -83,7 +84,7 @@ class ProcessLock : public SleepLock {
   auto left_by_jump() const noexcept { return left_by_jump_; }
 
  private:
-  friend void run_after_fork(bool narrowed) noexcept;
+  friend void run_after_fork(bool privileges_dropped) noexcept;
   void add() noexcept;
 
   void (*left_by_jump_)() noexcept;

@@ -9,7 +9,7 @@
 
 namespace iotune {
 
-// Numbers of processes and threads mean nothing outside of this namespace. 0: it cannot be told.
+// Numbers of processes and threads mean nothing outside of this namespace. 0: it is not known.
 inline std::uint64_t process_namespace() noexcept {
   char text[64];
   const long bytes = raw::readlink("/proc/self/ns/pid", text, sizeof text - 1);

@@ -4,12 +4,12 @@
 
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 
 namespace iotune {
 namespace {
 
-// Of the moment of the narrowing; empty where it is unknown.
+// Of the moment of the privilege drop; empty where it is unknown.
 constinit ShortText<4096> g_directory, g_root;
 
 }  // namespace
@@ -21,14 +21,14 @@ void remember_working_directory() noexcept {
 }
 
 long working_directory(char* to, std::size_t bytes) noexcept {
-  if (!is_narrowed()) return raw::getcwd(to, bytes);
+  if (!has_dropped_privileges()) return raw::getcwd(to, bytes);
   if (g_directory.size() == 0 || g_directory.cut() || g_directory.size() >= bytes) return -1;
   std::memcpy(to, g_directory.c_str(), g_directory.size() + 1);
   return static_cast<long>(g_directory.size() + 1);
 }
 
 void working_directory_changed(const char* path) noexcept {
-  if (!is_narrowed()) return;
+  if (!has_dropped_privileges()) return;
   if (path == nullptr || path[0] != '/') {
     g_directory.clear();
     return;

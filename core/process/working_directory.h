@@ -1,4 +1,4 @@
-// Where relative paths of the program begin. After a narrowing, and a change of its root, the
+// Where relative paths of the program begin. After a privilege drop, and a change of its root, the
 // kernel cannot be asked any more: what was known at that moment is followed from there.
 #pragma once
 
@@ -6,11 +6,11 @@
 
 namespace iotune {
 
-// Before the narrowing, while the kernel may still be asked.
+// Before the privilege drop, while the kernel may still be asked.
 void remember_working_directory() noexcept;
 
 // The working directory with a slash in front, as getcwd(2) has it: its length with the NUL, below
-// 1 where it is unknown. After a narrowing it is the one of that moment.
+// 1 where it is unknown. After a privilege drop it is the one of that moment.
 long working_directory(char* to, std::size_t bytes) noexcept;
 
 // The program has changed its working directory. `path`: nullptr where it is unknown.

@@ -15,7 +15,7 @@
 #include "core/os/size_limit.h"
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_facts.h"
 #include "core/run/run_identity.h"
 
@@ -200,7 +200,7 @@ __attribute__((noinline)) bool mount_answers(const DistantMount& mount) noexcept
 
 bool place_answers(const char* path) noexcept {
   // A relative path is the program's own place.
-  if (is_narrowed() || path[0] != '/' || g_local.has(Fnv1a::of(path))) return true;
+  if (has_dropped_privileges() || path[0] != '/' || g_local.has(Fnv1a::of(path))) return true;
   const PrivateMount room;
   if (!find_mount(path, room.get())) return true;
   return room.get() != nullptr && mount_answers(*room.get());

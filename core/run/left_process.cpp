@@ -14,7 +14,7 @@
 #include "core/os/high_descriptor.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/ticks.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/thread_state.h"
 
 namespace iotune {
@@ -43,13 +43,18 @@ class MapsLine {
       writable_ = ended_ = false;
     }
     switch (field_) {
-      case kFrom: take_digit(from_, character, '-', kTo); break;
-      case kTo: take_digit(to_, character, ' ', kAccess); break;
+      case kFrom:
+        take_digit(from_, character, '-', kTo);
+        break;
+      case kTo:
+        take_digit(to_, character, ' ', kAccess);
+        break;
       case kAccess:
         writable_ = writable_ || character == 'w';
         if (character == ' ') field_ = kRest;
         break;
-      case kRest: break;
+      case kRest:
+        break;
     }
     return false;
   }
@@ -131,7 +136,7 @@ void close_all_but(int pipe, int kept) noexcept {
 }  // namespace
 
 LeftProcess::LeftProcess(Work work, const void* argument, int kept) noexcept {
-  if (work == nullptr || is_narrowed()) return;
+  if (work == nullptr || has_dropped_privileges()) return;
   int ends[2] = {-1, -1};
   if (raw::call(SYS_pipe2, raw::word(ends), O_CLOEXEC) != 0) return;
   pipe_ = moved_high(ends[0]);

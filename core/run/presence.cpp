@@ -10,10 +10,10 @@
 #include "core/os/short_text.h"
 #include "core/os/size_limit.h"
 #include "core/process/configuration.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/run/answering_place.h"
 #include "core/run/launcher_ranks.h"
-#include "core/run/protocol_number.h"
+#include "core/run/protocol_version.h"
 #include "core/run/run_folder.h"
 #include "core/run/run_identity.h"
 
@@ -23,13 +23,13 @@ namespace {
 // Executables of one job may have come with several builds of iotune. Those whose ranks send each
 // other other messages count apart, and so each finds that ranks are missing. The number is made
 // from the sources that send and read messages (core/CMakeLists.txt).
-constexpr char kPresence[] = "presence-" IOTUNE_PROTOCOL;
+constexpr char kPresence[] = "presence-" IOTUNE_PROTOCOL_VERSION;
 // Made by the rank that says who is missing; named as a record, so that leftovers.cpp removes it.
 constexpr char kSaid[] = "presence-0";
 
-// What this node's ranks have in common, in a file of the run's directory. Whoever reads or changes
-// it holds its lock, over calls on the run's folder as well: one rank a node makes these, and the
-// others wait for it or its end.
+// What this node's ranks have in common, in a file of the run's directory. A process that reads or
+// changes it holds its lock, over calls on the run's folder as well: one rank a node makes these,
+// and the others wait for it or its end.
 struct NodeRecord {
   RankCounts counts;
   RankCounts published;  // as the other nodes know them, 0 ranks: not at all
@@ -127,7 +127,7 @@ bool publish(const NodeRecord& node) noexcept {
 }  // namespace
 
 void register_presence(bool keeps_logs) noexcept {
-  if (g_own.registered || is_narrowed()) return;
+  if (g_own.registered || has_dropped_privileges()) return;
   LockedRecord file(true);
   NodeRecord& node = file.record;
   if (!file.held()) return;
@@ -161,7 +161,7 @@ bool is_first_to_say() noexcept {
 // All of it by the one process whose "no" holds: rank 0, which else speaks, may be the one without
 // us.
 void say_who_is_missing(const ShortText<96>& loaded) noexcept {
-  if (is_narrowed() || !is_first_to_say()) return;
+  if (has_dropped_privileges() || !is_first_to_say()) return;
   ShortText<256> text;
   text << "libiotune.so records in " << loaded.c_str()
        << ": nothing is tuned, and the next iotune command joins their traces";
@@ -231,7 +231,7 @@ bool settle_presence(int world_size) noexcept {
   g_own.all = {};
   // A rank that others have counted must hear what they hear, and MPI_Init makes system calls
   // anyway.
-  if (is_narrowed() && !g_own.registered) return false;
+  if (has_dropped_privileges() && !g_own.registered) return false;
   if (world_size <= 0) return false;
   const auto size = static_cast<std::uint64_t>(world_size);
   LockedRecord file(false);
@@ -273,7 +273,7 @@ bool all_ranks_loaded() noexcept {
 }
 
 void remove_presence_files() noexcept {
-  if (g_own.ordinal != 1 || is_narrowed()) return;
+  if (g_own.ordinal != 1 || has_dropped_privileges()) return;
   // The record last: a rank that comes before that is counted behind this world, one that comes
   // after it anew.
   const NodeRecord& node = g_own.node;

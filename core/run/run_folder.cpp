@@ -11,7 +11,7 @@
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
-#include "core/run/protocol_number.h"
+#include "core/run/protocol_version.h"
 #include "core/run/run_identity.h"
 
 namespace iotune {
@@ -21,16 +21,17 @@ using Path = ShortText<768>;
 
 // node.HOST.LOADED.TUNING.LOGGING, or node.HOST, a link to "LOADED.TUNING.LOGGING". One listing
 // reads the first kind.
-constexpr char kNode[] = "node-" IOTUNE_PROTOCOL ".";
+constexpr char kNode[] = "node-" IOTUNE_PROTOCOL_VERSION ".";
 
 // The folder begins with this file. "Yes" gives it another name, "no" removes it: of two answers
 // the later one finds it gone, so that the first one holds for all. To remove a file takes no
 // space: a node whose disk or quota is full can always say no, and nobody waits for one that could
 // not make itself heard.
-constexpr char kOpen[] = "open-" IOTUNE_PROTOCOL;
+constexpr char kOpen[] = "open-" IOTUNE_PROTOCOL_VERSION;
 // yes.SIZE.TUNE.LOG.NODES: a run id may serve more than one world (a requeued job, several launches
-// in one step), so that a "yes" is about a world of its size. TUNE and LOG are 1 where all ranks do.
-constexpr char kYes[] = "yes-" IOTUNE_PROTOCOL ".";
+// in one step), so that a "yes" is about a world of its size. TUNE and LOG are 1 where all ranks
+// do.
+constexpr char kYes[] = "yes-" IOTUNE_PROTOCOL_VERSION ".";
 
 bool run_folder(Path& path, const char* name) noexcept {
   path.clear();

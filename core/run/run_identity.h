@@ -43,7 +43,7 @@ bool run_is_this_process() noexcept;
 // first call; nullptr, after one line on stderr, where that cannot be had.
 const char* run_directory() noexcept;
 
-// Told the folder in which a new directory of a run was made; the recorder sets it.
+// Gets the folder in which a new directory of a run was made; the recorder sets it.
 using RunDirectoryMade = void (*)(const char* root);
 extern RunDirectoryMade g_run_directory_made;
 

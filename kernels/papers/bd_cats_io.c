@@ -1,6 +1,6 @@
 /* Reads particles as BD-CATS-IO does (clustering of VPIC's particles, SC'15): six variables of one
  * dimension, a contiguous part of each to a rank, independently; piece by piece, all six variables
- * of a piece before the next one, with a pause that stands for the work on it.
+ * of a piece before the next one, with a pause in place of the work on it.
  *
  *   bd-cats-io --write FILE PARTICLES
  *   bd-cats-io FILE PIECE PAUSE_US

@@ -183,7 +183,7 @@ const char* prove_value(const struct prove* prove, const char* name) {
   return NULL;
 }
 
-/* Open MPI's parameter `io`: which MPI-IO it was told to take; "" where it was told nothing or is
+/* Open MPI's parameter `io`: which MPI-IO it was set to take; "" where nothing was set or it is
  * another MPI. */
 static void read_io_parameter(char* text, int capacity) {
   int provided = 0, index = -1, elements = 0;
@@ -202,7 +202,7 @@ static void read_io_parameter(char* text, int capacity) {
   *text = '\0';
 }
 
-/* As Open MPI chooses: what it was told, and else ROMIO on Lustre alone. */
+/* As Open MPI chooses: what was set, and else ROMIO on Lustre alone. */
 static int is_open_mpi_romio(const struct prove* prove) {
 #ifdef OPEN_MPI
   enum { LUSTRE = 0x0bd00bd0 };

@@ -28,7 +28,7 @@ struct prove {
   int files;                 /* to be written with each seed */
   double small_file_seconds; /* how long small files are written with each seed */
   int rank, ranks;
-  char io[256]; /* what Open MPI was told to take as its MPI-IO; "" of other MPIs */
+  char io[256]; /* what Open MPI was set to take as its MPI-IO; "" of other MPIs */
   int is_ompio, is_open_mpi_romio; /* which of the two Open MPI has taken */
   struct prove_setting settings[PROVE_MOST_SETTINGS];
   int setting_count;

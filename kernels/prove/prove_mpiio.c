@@ -215,7 +215,7 @@ static void set_atomic(const struct file* file, int on) {
 /* Every way in turn, so that five seeds have each. */
 static enum way next_way(const struct prove* prove, int* used) {
   enum way way = (enum way)((prove->seed * 5 + (unsigned long long)(*used)++) % WAYS);
-  /* There such calls end in a null pointer, whoever makes them. */
+  /* There such calls end in a null pointer, no matter who makes them. */
   if (way == NONBLOCKING_ALL && prove->is_open_mpi_romio) return VIEW_ALL;
   if (way == NONBLOCKING_AT && prove->is_open_mpi_romio) return AT_ALL;
   return way;

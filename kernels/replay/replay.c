@@ -95,11 +95,11 @@ static bool read_plan(const struct options* options, int rank, int ranks, struct
   long own = right ? LONG_MAX : error.line, first;
   MPI_Allreduce(&own, &first, 1, MPI_LONG, MPI_MIN, MPI_COMM_WORLD);
   if (first == LONG_MAX) return true;
-  int mine = own == first ? rank : INT_MAX, speaker;
-  MPI_Allreduce(&mine, &speaker, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (rank == speaker && first > 0)
+  int mine = own == first ? rank : INT_MAX, first_rank;
+  MPI_Allreduce(&mine, &first_rank, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (rank == first_rank && first > 0)
     fprintf(stderr, "%s:%ld: %s\n", options->plan, first, error.text);
-  else if (rank == speaker)
+  else if (rank == first_rank)
     fprintf(stderr, "%s: %s\n", options->plan, error.text);
   return false;
 }

@@ -79,7 +79,7 @@ static bool next_combination(int* at, const int* pieces, int n) {
   return false;
 }
 
-/* Every combination of the axes' pieces is one hyperslab. `rows` (or NULL) stands for the pieces
+/* Every combination of the axes' pieces is one hyperslab. `rows` (or NULL) names the pieces
  * of the first axis. */
 static void select_share(hid_t space, const char* path, const struct kernel_dataset* dataset,
                          const struct kernel_piece* rows) {

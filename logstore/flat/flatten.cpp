@@ -94,7 +94,7 @@ int copy_pieces(const std::string& path, int rank, int ranks) {
     if (!copy_flat(*container, file.get(), at, piece)) return wrong_or(EIO);
   }
   if (was_synced(*container) && fdatasync(file.get()) != 0) return -errno;
-  return close_told(file);
+  return close_checked(file);
 }
 
 template <class Work>
@@ -167,7 +167,7 @@ int Flattening::take_name() {
   const int at = file_.get();
   if (const int wrong = take_attributes(directory_.get(), at); wrong != 0) return wrong;
   if (syncs_ && fsync(at) != 0) return -errno;
-  if (const int wrong = close_told(file_); wrong != 0) return wrong;
+  if (const int wrong = close_checked(file_); wrong != 0) return wrong;
   if (renameat2(AT_FDCWD, copy_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) {
     remove(copy_);
   } else if (errno != EINVAL && errno != ENOSYS) {

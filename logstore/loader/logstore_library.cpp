@@ -11,7 +11,7 @@
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_facts.h"
 #include "core/process/thread_state.h"
 #include "logstore/loader/joint_close.h"
@@ -97,7 +97,7 @@ void put_together(decltype(&iotune_logstore_install) install) noexcept {
             }
           },
       .in_vfork_child = in_vfork_child,
-      .is_narrowed = [] { return is_narrowed(); },
+      .has_dropped_privileges = [] { return has_dropped_privileges(); },
       .mpi_call = []() -> MpiCall {
         const MpiFileMark* const mark = t_mpi_file_mark;
         if (mark == nullptr) return {};
@@ -109,7 +109,7 @@ void put_together(decltype(&iotune_logstore_install) install) noexcept {
             absolute_path_of_mpi(name, path);
             std::snprintf(to, bytes, "%s", path.c_str());
           },
-      .put_in_between = put_in_between,
+      .interpose = interpose,
       .behind = next_definition,
   };
   if (!install(&g_host, &g_hooks)) return;

@@ -27,7 +27,7 @@ int own_fdatasync(int fd) noexcept {
   return on_logged(fd, synced, [&] { return real.fdatasync(fd); });
 }
 
-// One rank does it for all, who may ask for the size as soon as it has told them.
+// One rank does it for all, who may ask for the size as soon as it has answered them.
 int own_ftruncate(int fd, off_t size) noexcept {
   return on_logged(
       fd,

@@ -25,15 +25,15 @@ struct LogStoreHost {
   void (*say_on_any_rank)(const char* text);
   // From `enters` to the next call without, this thread's calls are not recorded. May be nested.
   void (*own_code)(bool enters);
-  // As in core/process/thread_state.h and narrowing.h.
+  // As in core/process/thread_state.h and privilege_drop.h.
   bool (*in_vfork_child)();
-  bool (*is_narrowed)();
+  bool (*has_dropped_privileges)();
   // Of this thread.
   MpiCall (*mpi_call)();
   // The absolute path of what MPI calls `name`; cut where it does not fit.
   void (*path_of_mpi)(const char* name, char* to, std::size_t bytes);
   // As in core/link/real_function.h.
-  void (*put_in_between)(void* (*replacement)(const char* name, void* real));
+  void (*interpose)(void* (*replacement)(const char* name, void* real));
   // The definition behind libiotune.so; nullptr: there is none.
   void* (*behind)(const char* name);
 };

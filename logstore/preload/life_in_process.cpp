@@ -1,4 +1,4 @@
-// The library's life in a process: put in between, watched descriptors, fork, the end.
+// The library's life in a process: interposing, watched descriptors, fork, the end.
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -114,7 +114,7 @@ bool can_work() noexcept {
          !g_host->in_vfork_child();
 }
 
-// What cannot be flushed now is told by a later flush, or close().
+// What cannot be flushed now is reported by a later flush, or close().
 void before_meeting() {
   if (!can_work()) return;
   const int kept = errno;
@@ -154,7 +154,7 @@ const StoreOptions& store_options() noexcept {
 
 void watch_descriptors() noexcept {
   if (g_watches_descriptors.exchange(true, std::memory_order_acq_rel)) return;
-  g_host->put_in_between(replace);
+  g_host->interpose(replace);
 }
 
 }  // namespace iotune::logstore
@@ -183,7 +183,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
   at_quick_exit(before_leaving);
   const Inside inside;
   enlarge_descriptor_table();
-  host->put_in_between(replace);
+  host->interpose(replace);
   *hooks = {.takes = takes,
             .is_logged = [](int fd) { return is_logged(fd); },
             .before_meeting = before_meeting,

@@ -48,7 +48,7 @@ class Held {
   OpenDescription* file_ = nullptr;
 };
 
-// `fd` stands for `file` from now on; flags as of open(2). False: there is no memory.
+// `fd` is a handle of `file` from now on; flags as of open(2). False: there is no memory.
 bool enter_descriptor(int fd, std::shared_ptr<LoggedFile> file, int flags) noexcept;
 // The descriptor is about to be closed; its file is flushed: 0 or -errno.
 int leave_descriptor(int fd) noexcept;

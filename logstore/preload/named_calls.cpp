@@ -1,4 +1,4 @@
-// The calls by which an MPI library asks for its file by name. Who makes them is told by the mark
+// The calls by which an MPI library asks for its file by name. Who makes them is known by the mark
 // that the running call on an MPI file has left (path_of_call()): nobody else's come here.
 #include "logstore/preload/named_calls.h"
 

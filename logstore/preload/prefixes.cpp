@@ -82,7 +82,7 @@ bool read_prefixes(const char* text) {
 std::optional<std::string> path_of_call(const char* path) {
   const MpiCall call = g_host->mpi_call();
   // A program that gave up rights may be killed for a system call that it does not make itself.
-  if (!call.is_running || path == nullptr || path[0] == '\0' || g_host->is_narrowed()) {
+  if (!call.is_running || path == nullptr || path[0] == '\0' || g_host->has_dropped_privileges()) {
     return std::nullopt;
   }
   std::optional<std::string> below = path_below(path);

@@ -6,7 +6,7 @@
 
 namespace iotune::logstore {
 
-// `text`: IOTUNE_LOGSTORE. What of it is no absolute path is told and left out. False: none is
+// `text`: IOTUNE_LOGSTORE. What of it is no absolute path is reported and left out. False: none is
 // left.
 bool read_prefixes(const char* text);
 

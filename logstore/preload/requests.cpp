@@ -22,7 +22,7 @@ bool is_ours(const aiocb* request) noexcept {
   return request != nullptr && is_logged(request->aio_fildes);
 }
 
-// `move(file)`. What a thread would have to be told is refused: nobody would know when.
+// `move(file)`. What a thread would have to be informed of is refused: nobody would know when.
 template <typename Move>
 int make_request(aiocb& request, Move move) noexcept {
   const sigevent& event = request.aio_sigevent;

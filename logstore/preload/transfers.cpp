@@ -73,7 +73,7 @@ std::int64_t seek(int fd, OpenDescription& file, std::int64_t offset, int whence
     case SEEK_CUR:
       return result_of(lseek(fd, offset, SEEK_CUR));
     case SEEK_END: {
-      // Who asks for the size wants what the ranks agreed on, whoever of them has set it.
+      // Who asks for the size wants what the ranks agreed on, no matter which of them has set it.
       file.file->refresh();
       const std::int64_t size = file.file->size();
       if (size < 0) return size;

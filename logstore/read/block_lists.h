@@ -31,7 +31,7 @@ struct BlockPair {
 struct BlockLists {
   std::uint32_t flags;
   std::int64_t position, physical, log_bytes;
-  std::vector<BlockBody> bodies;  // [0] stands for one access
+  std::vector<BlockBody> bodies;  // [0] is one access
   std::vector<BlockTerm> parts;
   std::vector<BlockPair> strides;  // offset, length
   std::vector<BlockTerm> terms;

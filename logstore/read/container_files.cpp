@@ -92,7 +92,7 @@ int Descriptor::release() noexcept {
   return fd;
 }
 
-int close_told(Descriptor& file) noexcept {
+int close_checked(Descriptor& file) noexcept {
   const int fd = file.release();
   if (fd >= 0 && fd < kTable) g_moved_high[fd].store(false, std::memory_order_relaxed);
   return ::close(fd) == 0 || errno == EINTR ? 0 : -errno;

@@ -42,11 +42,11 @@ class Descriptor {
 Descriptor moved_high(Descriptor low) noexcept;
 
 // Closes it, for who wants to know what the storage says then. 0 or -errno.
-int close_told(Descriptor& file) noexcept;
+int close_checked(Descriptor& file) noexcept;
 
 // What was written to a file that stays open leaves this node, as at a close: NFS's clients keep it
-// until then, so that others would not see it, and what went wrong with it would not be told. Where
-// writes go to the storage's own node, it costs two calls that do nothing. 0 or -errno.
+// until then, so that others would not see it, and what went wrong with it would not be reported.
+// Where writes go to the storage's own node, it costs two calls that do nothing. 0 or -errno.
 int pass_on(int fd) noexcept;
 
 // Is that one of those, and open? Programs that close all descriptors, or choose theirs, must leave

@@ -120,9 +120,9 @@ class Merge {
     report.log_bytes = std::clamp<std::int64_t>(covered.log_bytes[writer], 0, kLargestFile);
     const std::int64_t log = merged.covered[writer].log_bytes;
     report.durable_bytes = merged.is_synced ? log : 0;
-    const std::int64_t told = std::min(merged.parts.ends[writer].physical, log);
-    report.unplaced_bytes = std::max<std::int64_t>(0, report.log_bytes - told);
-    report.missing_bytes = std::max<std::int64_t>(0, told - report.log_bytes);
+    const std::int64_t described = std::min(merged.parts.ends[writer].physical, log);
+    report.unplaced_bytes = std::max<std::int64_t>(0, report.log_bytes - described);
+    report.missing_bytes = std::max<std::int64_t>(0, described - report.log_bytes);
     return report;
   }
 
@@ -216,7 +216,7 @@ Result<LogMap> LogMap::merge(std::uint64_t container_id, std::vector<WriterBytes
   const auto knots_of = [&](std::uint32_t writer) {
     WriterEntries again;
     WriterReport known;
-    // What it told of before, it does again.
+    // What it described before, it does again.
     if (read_writer(container_id, writers[writer], limits.entries, limits, again, known)) {
       again.knots.clear();
     }

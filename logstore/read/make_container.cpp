@@ -150,7 +150,7 @@ Turn take_turn(const std::string& path, const std::string& draft, mode_t mode) {
       if (waited > kLongestWait) return Turn::kNotWaitedFor;
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, kLongestPause);
-      // A node that remembers names, as NFS's clients do, looks for them anew once it has been told
+      // A node that remembers names, as NFS's clients do, looks for them anew once it has learnt
       // that their directory has changed.
       if (waited < kUsualWait) continue;
       struct statx asked {};

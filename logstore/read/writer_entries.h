@@ -22,7 +22,7 @@ struct WriterEntries {
   std::vector<HoleEntry> holes;
   std::vector<analyzer::TimeKnot> knots;  // shifted
   std::int64_t position = 0;              // entries, those of lost blocks included
-  std::int64_t physical = 0;              // bytes of the log that blocks told of
+  std::int64_t physical = 0;              // bytes of the log that blocks describe
 
   std::size_t count() const { return nests.size() + holes.size() + knots.size(); }
 };

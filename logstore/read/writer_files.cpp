@@ -52,7 +52,7 @@ std::optional<Error> WriterFilesReader::read_covered(bool look_at_logs, Compacti
     const ContainerNames::Writer files = names_.writers[name];
     names_.writers.erase(name);
     std::int64_t log_bytes = files.log ? covered.log_bytes : 0;
-    // It may be removed at any moment: then it told of no more than what is covered.
+    // It may be removed at any moment: then it described no more than what is covered.
     const std::int64_t index_bytes =
         files.index ? size_of_file(directory_, (name + kIndexEnding).c_str()) : -1;
     const bool has_grown = index_bytes > covered.index_bytes;

@@ -134,8 +134,8 @@ bool OwnWriter::is_gone() const noexcept {
 int OwnWriter::flush() noexcept {
   if (lost_ != 0) return lost_;
   const int no_room = buffer_.write_out();
-  // What the storage refused now is lost, like after a sync that failed: the kernel told of it once
-  // and let go of the bytes. An index that tells of them would make them zeros.
+  // What the storage refused now is lost, like after a sync that failed: the kernel reported it
+  // once and let go of the bytes. An index that tells of them would make them zeros.
   if (lost_ = pass_on(log_.get()); lost_ != 0) return lost_;
   if (const int wrong = core_.flush(); wrong != 0) return wrong;
   if (core_.index_bytes() != passed_on_) {

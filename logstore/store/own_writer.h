@@ -39,7 +39,7 @@ class OwnWriter {
   // Writes that have no room are no failed sync: those are for good.
   int sync() noexcept;
   // Why the storage refused what was written before, as -errno: nothing that is written after that
-  // will be told of. 0: it did not.
+  // will be reported. 0: it did not.
   int lost() const noexcept { return lost_; }
   // All writes are in the log file, for those who read it; the index stays as it is.
   int write_out() noexcept { return buffer_.write_out(); }

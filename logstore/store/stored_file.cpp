@@ -196,7 +196,7 @@ void StoredFile::become_idle() noexcept {
   guarded([&]() -> int {
     const std::lock_guard lock(mutex_);
     const int wrong = flush_writer();
-    if (wrong != 0) say("what was written last could not be told in its index");
+    if (wrong != 0) say("what was written last could not be entered in its index");
     logs_.clear();
     windows_.clear();
     append_lock_ = Descriptor();
@@ -225,16 +225,16 @@ void StoredFile::leave() noexcept {
 void StoredFile::leave_to_compaction(bool ends) {
   if (!writer_ || removed_) return;
   if (is_locked_) unlock_container();
-  const std::int64_t told = writer_->core().index_bytes();
-  const bool is_due =
-      told != index_bytes_looked_at_ && (ends || index_bytes_looked_at_ == 0 ||
-                                         told - index_bytes_looked_at_ >= kIndexBytesToLookAgain);
+  const std::int64_t index_bytes = writer_->core().index_bytes();
+  const bool is_due = index_bytes != index_bytes_looked_at_ &&
+                      (ends || index_bytes_looked_at_ == 0 ||
+                       index_bytes - index_bytes_looked_at_ >= kIndexBytesToLookAgain);
   const int fd = description_file_.get();
   if (options_.at_close != AtClose::kCompact || !is_due || flock(fd, LOCK_EX | LOCK_NB) != 0) {
     return;
   }
-  index_bytes_looked_at_ = told;
-  const OwnFiles own{writer_->name(), told, writer_->core().log_bytes()};
+  index_bytes_looked_at_ = index_bytes;
+  const OwnFiles own{writer_->name(), index_bytes, writer_->core().log_bytes()};
   const int failed =
       compaction_may_be_worth_it(directory_.get(), own) ? compact_on_close(current_path()) : 0;
   if (failed != 0 && failed != -ENOENT) {

@@ -140,7 +140,7 @@ class StoredFile final : public LoggedFile {
   bool is_locked_ = false;  // shared, with others who write
   bool is_new_ = false;     // this process made the container, and no writer yet
   bool names_are_synced_ = false;
-  bool is_dirty_ = false;  // something was written that no flush has told of
+  bool is_dirty_ = false;  // something was written that no flush has reported
   std::int64_t flushed_ns_ = 0;
   // Changes that the handle's mtime does not tell of yet, and what it was before the first of them.
   bool mtime_is_due_ = false;

@@ -165,7 +165,7 @@ std::int64_t StoredFile::append(const void* from, std::size_t size, std::int64_t
       Descriptor file(openat(directory_.get(), kAppendName, O_RDWR | kFlags));
       if (!file && errno == ENOENT) {
         file = Descriptor(openat(directory_.get(), kAppendName, O_RDWR | O_CREAT | kFlags, 0666));
-        // Whoever may come here may append.
+        // Who may come here may append.
         if (file) fchmod(file.get(), 0666);
       }
       if (!file) file = Descriptor(openat(directory_.get(), kAppendName, O_RDONLY | kFlags));

@@ -21,7 +21,7 @@ constexpr std::int64_t kSettled = 2'000'000'000;  // ns
 // How often a directory is listed again because somebody compacts it meanwhile.
 constexpr int kMostLooks = 100;
 
-// As the storage has it now. stat(2) may say what this node was told a minute ago: NFS's clients
+// As the storage has it now. stat(2) may say what this node learnt a minute ago: NFS's clients
 // keep that, and ask only when a file is opened, of which a look at an index is none.
 bool ask_storage(int directory, const char* name, Survey::File& to) {
   struct statx fresh {};

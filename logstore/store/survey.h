@@ -39,7 +39,7 @@ struct Survey {
   static int take(int directory, std::uint64_t container_id, const std::string& own,
                   const Survey* before, Survey& to);
 
-  // Have others told of more since? An index only grows, and files come and go.
+  // Have others written more since? An index only grows, and files come and go.
   bool differs_from(const Survey& before) const;
   std::int64_t blocks() const;
   // Is there nobody else's index?

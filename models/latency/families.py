@@ -116,7 +116,7 @@ def fit(
 ) -> Fitted:
     """The likeliest member of a family on an interval.
 
-    `x`: samples inside of the interval, in seconds; `weights`: how many samples each stands for.
+    `x`: samples inside of the interval, in seconds; `weights`: how many samples each represents.
     `quick`: near enough to tell pivots apart.
     """
     if family is UNIFORM:

@@ -21,7 +21,7 @@ from iotune.models.latency.families import (
     fit,
 )
 
-# Larger samples are first split as so many points, each of which stands for several samples.
+# Larger samples are first split as so many points, each of which represents several samples.
 _POINTS = 400
 _COARSE_PIVOTS = 32
 _FINE_PIVOTS = 17

@@ -1,7 +1,7 @@
 """Takes samples of response times: files on chosen servers, the C program, its journal, one table.
 
-What the program prints is journalled beside the table, so that a kill loses no sample: whoever
-samples into the table next takes the journal in first.
+What the program prints is journalled beside the table, so that a kill loses no sample: a program
+that samples into the table next takes the journal in first.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from iotune.models.latency.kept import KeptKind, KeptLatency
 from iotune.models.latency.order_statistics import SlowestOf, slowest_of
 from iotune.models.settings.stripes import Bound
 
-# Fits are not exact: what differs by less is not told apart.
+# Fits are not exact: what differs by less is not distinguished.
 _WORSE = 1.05
 
 

@@ -20,7 +20,7 @@ from scipy import optimize
 
 # Fewer times say nothing of how they fall off.
 FEWEST_BEYOND = 10
-# A tail of fewer times is told as one that is hardly known.
+# A tail of fewer times is reported as one that is hardly known.
 _FEW = 30
 _THRESHOLDS = 40
 # At most so much of the sample is its tail.

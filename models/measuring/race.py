@@ -1,6 +1,6 @@
 """A race of many candidates against the default: most runs go to those that may win.
 
-Every round runs the default and whoever is left, in a drawn order. After each the slower half is
+Every round runs the default and all that are left, in a drawn order. After each the slower half is
 out. Two mechanisms may be worth more together than each alone, so the winner is joined with
 the others that fit beside it, and the best three of all run on, for as long as they are close and
 runs are allowed. An exhaustive search gives each of a hundred combinations a run; this gives

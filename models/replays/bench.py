@@ -50,15 +50,15 @@ def effect_of(run: RunSummary, names: Collection[str], settings: Mapping[str, st
     """'applied' (also where that cannot be verified), or what became of the settings.
 
     A combination is applied where all of it is: with a part of it another one was measured, and a
-    gain of that would be told of settings that do nothing. `names`: base names of the files that
-    were to get them; a setting in effect on one of these is.
+    gain of that would be reported of settings that do nothing. `names`: base names of the files
+    that were to get them; a setting in effect on one of these is.
     """
     verdicts: dict[str, str] = {}
     for file in run.files:
         if Path(file.path).name not in names:
             continue
         for one in file.settings:
-            if one.parameter not in settings or one.verdict == "not told of":
+            if one.parameter not in settings or one.verdict == "not listed":
                 continue
             # Of a file of POSIX each rank tells: one in effect is enough.
             if not verdicts.get(one.parameter, "").startswith(_IN_EFFECT):

@@ -65,7 +65,7 @@ def measure_log_layout(
     directory = directory_of(case, options)
     with scratch_directory(directory, 2 * plan_bytes(plan) + _BESIDE_BYTES) as scratch:
         arms = _Arms(plan, mpi, replayer, scratch)
-        # The first ones count for nothing. The logged one stays a directory, so that it can be seen.
+        # The first ones count for nothing. The logged one stays a directory, so that it is seen.
         arms.run(_ORDINARY)
         arms.run(_LOGGED, at_close="keep")
         if not any((scratch / _LOGGED).glob("*/container")):

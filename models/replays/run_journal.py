@@ -24,7 +24,7 @@ _LONGEST_SECONDS = 86400.0
 
 @dataclass(frozen=True)
 class Kept:
-    """What one run told."""
+    """What one run reported."""
 
     arm: str
     settings: str  # canonical
@@ -50,7 +50,7 @@ class RunJournal:
             raise Error(f"{path}: {problem.strerror}") from None
 
     def next(self, arm: str, settings: str) -> Kept | None:
-        """What this run told before it was killed; None: it is still to be made."""
+        """What this run reported before it was killed; None: it is still to be made."""
         if not self._waiting:
             return None
         one = self._waiting.popleft()

@@ -1,7 +1,7 @@
 """With what a case's run is replayed: its own launcher, MPI and HDF5, as its trace names them.
 
 An answer that was measured with another library says nothing to the program, so a stack that is
-not the run's is an error, told before anything is measured.
+not the run's is an error, reported before anything is measured.
 """
 
 from __future__ import annotations

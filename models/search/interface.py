@@ -36,7 +36,7 @@ class Problem:
 
 
 class Search(ABC):
-    """Asks for one run after the other; told what each took, it names the best candidate so far.
+    """Asks for one run after the other; given what each took, it names the best candidate so far.
 
     Candidates are named by their place in the problem. A candidate may be asked for again: runs
     differ by noise.
@@ -85,5 +85,5 @@ class Search(ABC):
 
     @property
     def runs(self) -> int:
-        """How many runs it was told of, those that failed left out."""
+        """How many runs it was given, those that failed left out."""
         return sum(map(len, self.seconds.values()))

@@ -1,7 +1,7 @@
 """The search that starts from knowledge: what a model expects, corrected by every run.
 
 Candidates' gains are one Gaussian vector: the prior's mean and covariance (models/gains/prior.py),
-conditioned on what has run. Each time is told as the logarithm of its seconds, whose common level
+conditioned on what has run. Each time is given as the logarithm of its seconds, whose common level
 (the pattern's own, the machine's) is unknown, so that the default need not run before others. The
 next run is the one that may change the decision most, a second run of a leader included, whose
 first may have been luck.
@@ -55,7 +55,7 @@ class OurSearch(Search):
         mean, spread = self.expected()
         hopes = allowed & (mean + spread > mean[best] + _HOPE)
         if self.seconds and value[chosen] < _WORTH and not hopes.any():
-            # Whoever leads by few runs may have had luck.
+            # A candidate that leads by few runs may have had luck.
             if best != 0 and len(self.seconds[best]) < _FEWEST_RUNS_OF_BEST:
                 return best
             return None
@@ -77,7 +77,7 @@ class OurSearch(Search):
     def next_batch(self, most: int) -> list[int]:
         """The most promising ones, each chosen as if those before it had met what is expected."""
         found: list[int] = []
-        told = {one: list(times) for one, times in self.seconds.items()}
+        reported = {one: list(times) for one, times in self.seconds.items()}
         try:
             while len(found) < most:
                 one = self.next()
@@ -88,7 +88,7 @@ class OurSearch(Search):
                 mean = self._posterior()[0]
                 super().tell(one, math.exp(level - float(mean[one])))
         finally:
-            self.seconds = told
+            self.seconds = reported
             self._known = None
         return found
 
@@ -113,7 +113,7 @@ class OurSearch(Search):
         return mean, np.sqrt(np.maximum(np.diag(covariance), 0.0))
 
     def _value(self) -> Array:
-        """Of one more run of each: how much the expected gain of whoever then leads may rise.
+        """Of one more run of each: how much the expected gain of the one that then leads may rise.
 
         The knowledge gradient for correlated candidates (Frazier et al., 2009), where a decision
         is made among those that ran, the default, and the one that runs.

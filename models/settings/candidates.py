@@ -177,7 +177,7 @@ def _collective(shape: Shape) -> list[Candidate]:
 
 
 def unsieved(verb: str) -> dict[str, str]:
-    """Pieces as they are. Some ROMIOs write them wrong unless told whether to join others."""
+    """Pieces as they are. Some ROMIOs write them wrong without a hint whether to join others."""
     joining = {"romio_cb_write": "enable"} if verb == "write" else {}
     return {**joining, f"romio_ds_{verb}": "disable"}
 

@@ -91,10 +91,10 @@ def why_nothing(shape: Shape, platform: Mapping[str, str]) -> str:
 
 def prospect_of_file(run: Trace, file: FilePattern) -> Prospect:
     """Of a file of a recorded run."""
-    summary, speaker = run.summary, file.speaks
-    if speaker is None:
+    summary, dominant = run.summary, file.dominant
+    if dominant is None:
         return Prospect(why_not="no transfer of it was recorded")
-    layer = "hdf5" if file.declared else speaker.layer
+    layer = "hdf5" if file.declared else dominant.layer
     if layer == "posix" and (
         not summary.mpi or max(file.bytes_read, file.bytes_written) < LEAST_POSIX_BYTES
     ):
@@ -114,7 +114,7 @@ def prospect_of_file(run: Trace, file: FilePattern) -> Prospect:
         "program": summary.program,
         "file": file.path,
         "filesystem": filesystem,
-        "ranks": speaker.ranks,
+        "ranks": dominant.ranks,
         "mpi": summary.mpi if layer != "posix" else "",
         "hdf5": summary.hdf5 if layer == "hdf5" else "",
     }
@@ -124,7 +124,7 @@ def prospect_of_file(run: Trace, file: FilePattern) -> Prospect:
     try:
         found = [
             prospect_of(_shape(summary, file, one, layer, filesystem), platform, question, taken)
-            for one in _of_each_direction(file, speaker)
+            for one in _of_each_direction(file, dominant)
         ]
         names = {name for one in found for each in one.candidates for name in each.settings}
         if names == {"chunk_cache"} and plan_of_trace(run, (file.path,))[0].keeps_no_dataset_open:
@@ -137,29 +137,29 @@ def prospect_of_file(run: Trace, file: FilePattern) -> Prospect:
     return Prospect(kept, unproven, "" if kept else found[0].why_not)
 
 
-def _of_each_direction(file: FilePattern, speaker: DatasetPattern) -> list[DatasetPattern]:
-    """What speaks for the file where it is written, and where it is read."""
-    alike = [one for one in file.datasets if one.layer == speaker.layer]
-    others = [one for one in alike if one.write != speaker.write]
-    return [speaker, *sorted(others, key=lambda one: -one.bytes)[:1]]
+def _of_each_direction(file: FilePattern, dominant: DatasetPattern) -> list[DatasetPattern]:
+    """The dominant dataset where the file is written, and where it is read."""
+    alike = [one for one in file.datasets if one.layer == dominant.layer]
+    others = [one for one in alike if one.write != dominant.write]
+    return [dominant, *sorted(others, key=lambda one: -one.bytes)[:1]]
 
 
 def _shape(
-    run: RunSummary, file: FilePattern, speaker: DatasetPattern, layer: str, filesystem: str
+    run: RunSummary, file: FilePattern, dominant: DatasetPattern, layer: str, filesystem: str
 ) -> Shape:
     return Shape(
-        write=speaker.write,
-        collective=layer != "posix" and speaker.mode in ("collective", "mixed"),
-        distributions=distributions(speaker.descriptor)[0],
-        ranks=1 if layer == "posix" else speaker.ranks,
+        write=dominant.write,
+        collective=layer != "posix" and dominant.mode in ("collective", "mixed"),
+        distributions=distributions(dominant.descriptor)[0],
+        ranks=1 if layer == "posix" else dominant.ranks,
         file_bytes=max(file.bytes_read, file.bytes_written),
-        chunk=tuple(speaker.chunk),
-        dimensions=tuple(speaker.dataset_dims),
-        element_bytes=speaker.element_bytes,
+        chunk=tuple(dominant.chunk),
+        dimensions=tuple(dominant.dataset_dims),
+        element_bytes=dominant.element_bytes,
         filesystem=filesystem,
         layer=layer,
         mpi=run.mpi,
-        page_bytes=page_bytes_of(file.path) if layer == "hdf5" and not speaker.write else 0,
+        page_bytes=page_bytes_of(file.path) if layer == "hdf5" and not dominant.write else 0,
         datasets=max(1, file.speaker_count),
     )
 

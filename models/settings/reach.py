@@ -1,7 +1,7 @@
 """Whether an answer can reach the program: what it sets itself is left to it, and what its run
 refused would be refused again.
 
-Where nothing else is left to try, the author can be told what to write.
+Where nothing else is left to try, the author can learn what to write.
 """
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ def on_storage(
         return replace(shape, nodes=nodes), Bound(), []
     targets = _targets(str(directory), shape.filesystem)
     shape = replace(shape, nodes=nodes, targets=targets)
-    told = []
+    reported = []
     if targets.count is None:
-        told.append(f"stripe counts are the usual ones: {targets.why_unknown}")
+        reported.append(f"stripe counts are the usual ones: {targets.why_unknown}")
     bound = Bound()
     try:
         kept = latency_of(shape.filesystem)
@@ -49,15 +49,15 @@ def on_storage(
             bound = bound_of(kept, shape.write, shape.file_bytes,
                              [one.count for one in stripings_of(shape)])  # fmt: skip
     except (Error, ImportError) as problem:
-        told.append(f"response times bound no stripe count: {problem}")
+        reported.append(f"response times bound no stripe count: {problem}")
     if bound.text:
-        told.append(bound.text)
-    return replace(shape, ruled_out_counts=bound.counts), bound, told
+        reported.append(bound.text)
+    return replace(shape, ruled_out_counts=bound.counts), bound, reported
 
 
 def case_on_storage(case: Case, shape: Shape, directory: Path, options: Options) -> Shape:
     """The case's shape with what is known of the storage; the case's notes tell it."""
-    shape, bound, told = on_storage(shape, directory, case.nodes, options.latency_of)
-    case.notes += told
+    shape, bound, reported = on_storage(shape, directory, case.nodes, options.latency_of)
+    case.notes += reported
     case.bound = bound.text
     return shape

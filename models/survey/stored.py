@@ -36,7 +36,7 @@ def of_database(database: core.Database, platform: Mapping[str, str]) -> list[Su
 def add_trials(
     database: core.Database, subject: Subject, trials: Iterable[Trial], session: str
 ) -> int:
-    """Store what one or several replays told; returns how many trials are new."""
+    """Store what one or several replays measured; returns how many trials are new."""
     now = time.time()
     place: Counter[int] = Counter()
     rows: list[dict[str, Any]] = []

@@ -206,7 +206,7 @@ struct Found {
   Decision decision;
   Workload workload;
   Platform platform;
-  std::string byte_key;             // of the pattern that speaks for the file
+  std::string byte_key;             // of the pattern of the file's dominant dataset
   std::optional<TuningRow> answer;  // its own, or the similar pattern's that is trusted
   std::string answer_key;           // of the answer's pattern
   double default_share = 0;         // of runs that get it, to be left at the default
@@ -238,7 +238,8 @@ Platform platform_of(const Question& question) {
   return platform_of_layer(std::move(platform), file_layer_named(question.layer));
 }
 
-// What one database knows. `known`: what speaks for the file, where another database knows that.
+// What one database knows. `known`: the pattern of the file's dominant dataset, where another
+// database knows that.
 Found from_one(const Question& question, const std::string& path,
                std::optional<KnownPattern>& known) {
   PatternDb db = open_to_read(path);
@@ -252,7 +253,7 @@ Found from_one(const Question& question, const std::string& path,
   Decision& decision = found.decision;
   found.workload = workload;
   decision.workload_file = workload.file;
-  decision.by_name = own->told_apart;
+  decision.by_name = own->distinguished;
   if (known) *pattern = known;
   known = *pattern;
   if (!*pattern) {

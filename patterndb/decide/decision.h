@@ -74,7 +74,7 @@ struct iotune_question {
   const char*
       site_database; /* what /etc/iotune.conf names, NULL: none; the first question's holds */
   /* Which MPI-IO opens the file: "OMPIO", "Open MPI ROMIO", or NULL where the MPI has but one or it
-   * cannot be told. Called only where settings depend on it, for it may take long. NULL: unknown.
+   * cannot be known. Called only where settings depend on it, for it may take long. NULL: unknown.
    */
   const char* (*mpi_io)(const char* file);
   /* What is read for the user's own database, NULL: that itself; the first question's holds. */
@@ -111,14 +111,14 @@ int iotune_program_answers(const struct iotune_question* question, void* answers
 struct iotune_run_end {
   uint32_t version;          /* IOTUNE_DECISION_VERSION */
   uint32_t held;             /* 1: the run was not to draw which files go without settings */
-  const char* folder;        /* of the kept runs (kept_runs.h) */
+  const char* folder;        /* of the pending runs (pending_runs.h) */
   const char* trace;         /* of this run; NULL: there is nothing to learn from it */
   const char* name;          /* under which it is kept in `folder`; NULL: it is not */
   uint64_t until_ns;         /* CLOCK_MONOTONIC: by then the caller wants to go on */
   const char* site_database; /* as of a question */
 };
 
-/* Goes on with the kept runs, and learns from this one: observations (workload, patterns, bytes,
+/* Goes on with the pending runs, and learns from this one: observations (workload, patterns, bytes,
  * seconds, settings) go into the user's database where there is time for it and no lock must be
  * waited for, else into the user's spool. What is left off is kept for the next call. 0, or -1
  * with a message. */

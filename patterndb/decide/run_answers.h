@@ -20,7 +20,7 @@ struct DatabaseFile {
   std::int64_t device = 0, inode = 0, bytes = 0, seconds = 0, nanoseconds = 0;
   bool operator==(const DatabaseFile&) const = default;
 };
-// Zeros where there is none; nothing where that cannot be told.
+// Zeros where there is none; nothing where that is not known.
 std::optional<DatabaseFile> database_file(const std::string& path);
 
 class RunAnswers {

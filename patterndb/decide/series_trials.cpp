@@ -66,7 +66,7 @@ bool counts_up(const std::vector<std::string>& before, const std::vector<std::st
 std::vector<std::string> trial_candidates(bool collective, std::uint32_t ranks,
                                           std::uint32_t nodes) {
   if (ranks < 2) return {};
-  // Without the sieve buffer ROMIO has to be told whether to use collective buffering
+  // Without the sieve buffer ROMIO needs a hint whether to use collective buffering
   // (tuner/mpiio/hint_gates.cpp).
   if (!collective) return {"romio_cb_write=enable;romio_ds_write=disable"};
   std::vector<std::string> candidates{"romio_cb_write=disable"};

@@ -34,7 +34,7 @@ class LowerAnswers {
   LowerAnswers(const std::vector<std::string>& paths, const std::string& own);
 
   // Where a lower database's answer was applied to the file: the row of its copy in the user's
-  // database, which is made where it is missing. -1: none was, or it cannot be told which.
+  // database, which is made where it is missing. -1: none was, or which one is not known.
   // `pattern`: the one that the file's seconds are booked on.
   std::int64_t copy_of(sqlite::Connection& own, const ObservedFile& file, const Pattern& pattern);
 

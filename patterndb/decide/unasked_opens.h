@@ -1,7 +1,7 @@
 // A program whose files all stay at the default need not ask about each: at an open among many
-// ranks it is the talk of the question that costs. It is told so once it has asked often, for so
-// many opens: what was trained meanwhile is met by the next question. Lives in the one process that
-// decides, as long as the run.
+// ranks it is the messages of the question that cost. It need not ask once it has asked often, for
+// so many opens: what was trained meanwhile is met by the next question. Lives in the one process
+// that decides, as long as the run.
 #pragma once
 
 #include "patterndb/decide/decide.h"

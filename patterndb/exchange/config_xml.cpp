@@ -26,7 +26,7 @@ constexpr off_t kLargestConfig = 1 << 20;
 constexpr std::size_t kLongestVariable = 128;  // with its end, as the preload keeps it
 constexpr const char* kSections[] = {"High_Level_IO_Library", "Middleware_Layer",
                                      "Parallel_File_System"};
-// Blue Gene and GPFS knobs of H5Tuner that no parameter stands for.
+// Blue Gene and GPFS knobs of H5Tuner that no parameter corresponds to.
 constexpr const char* kLeftOut[] = {"bgl_nodes_pset", "IBM_largeblock_io", "IBM_lockless_io"};
 
 template <std::size_t n>

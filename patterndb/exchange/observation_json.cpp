@@ -13,7 +13,7 @@ Json to_json(const PatternUse& use) {
           {"dataset", use.dataset},
           {"datasets", use.datasets},
           {"repeats", use.repeats},
-          {"speaker", use.speaker}};
+          {"speaker", use.is_dominant}};
 }
 
 Json to_json(const ObservedFile& file) {
@@ -44,7 +44,7 @@ ObservedFile read_file(const Node& node) {
     use.dataset = element.at("dataset").text();
     use.datasets = element.at("datasets").count();
     use.repeats = element.at("repeats").count();
-    use.speaker = element.at("speaker").truth();
+    use.is_dominant = element.at("speaker").truth();
     file.uses.push_back(std::move(use));
   }
   file.settings = read_settings(node.at("settings"));

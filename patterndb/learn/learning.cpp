@@ -216,7 +216,7 @@ bool is_settled(Connection& connection, const Sighting& sighting, std::vector<st
     // Files of one run that differ do not settle each other.
     return row.integer(4) != 0 || sighting.observed_at > row.real(3);
   }
-  if (sighting.observed_at < row.real(3)) return true;  // told late: what came since holds
+  if (sighting.observed_at < row.real(3)) return true;  // reported late: what came since holds
   rows::drift(connection, {sighting.workload, row.integer(0), sighting.pattern, sighting.run,
                            sighting.observed_at});
   moves.push_back(row.text(5) + " " + row.text(6) + " no longer shows " + row.text(2) +

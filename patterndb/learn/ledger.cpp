@@ -1,4 +1,4 @@
-// What settings brought and cost, over all observed runs.
+// Gains and losses of settings, over all observed runs.
 #include <algorithm>
 #include <cmath>
 #include <map>

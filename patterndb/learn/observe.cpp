@@ -61,29 +61,30 @@ FileLayer layer_of(const analyzer::FilePattern& file) {
   return highest;
 }
 
-// Index of the dataset that speaks for the file in one direction, or the number of datasets.
-std::size_t speaker_of(const analyzer::FilePattern& file, bool write) {
+// Index of the file's dominant dataset in one direction, or the number of datasets.
+std::size_t dominant_of(const analyzer::FilePattern& file, bool write) {
   const FileLayer layer = layer_of(file);
-  if (file.speaker && *file.speaker < file.datasets.size() &&
-      file.datasets[*file.speaker].write == write &&
-      layer_of(file.datasets[*file.speaker]) == layer) {
-    return *file.speaker;
+  if (file.dominant_dataset && *file.dominant_dataset < file.datasets.size() &&
+      file.datasets[*file.dominant_dataset].write == write &&
+      layer_of(file.datasets[*file.dominant_dataset]) == layer) {
+    return *file.dominant_dataset;
   }
-  std::size_t speaker = file.datasets.size();
+  std::size_t dominant = file.datasets.size();
   for (std::size_t i = 0; i < file.datasets.size(); ++i) {
     if (file.datasets[i].write != write || layer_of(file.datasets[i]) != layer) continue;
-    if (speaker == file.datasets.size() || file.datasets[i].bytes > file.datasets[speaker].bytes) {
-      speaker = i;
+    if (dominant == file.datasets.size() ||
+        file.datasets[i].bytes > file.datasets[dominant].bytes) {
+      dominant = i;
     }
   }
-  return speaker;
+  return dominant;
 }
 
 // Datasets of one pattern become one use of it.
 std::vector<PatternUse> uses_of(const analyzer::FilePattern& file) {
   const FileLayer layer = layer_of(file);
-  std::size_t writer = speaker_of(file, true);
-  std::size_t reader = speaker_of(file, false);
+  std::size_t writer = dominant_of(file, true);
+  std::size_t reader = dominant_of(file, false);
   std::vector<PatternUse> uses;
   std::map<std::tuple<std::string, std::uint64_t, std::string>, std::size_t> places;
   for (std::size_t i = 0; i < file.datasets.size(); ++i) {
@@ -97,7 +98,7 @@ std::vector<PatternUse> uses_of(const analyzer::FilePattern& file) {
     PatternUse& use = uses[place->second];
     use.datasets += 1;
     if (i == writer || i == reader) {
-      use.speaker = true;
+      use.is_dominant = true;
       use.dataset = dataset.dataset;
     }
   }
@@ -115,7 +116,8 @@ Settings settings_of(const analyzer::FilePattern& file) {
   return settings;
 }
 
-// Of files of one name and POSIX alone, as each rank has one, the largest speaks for the run.
+// Of files of one name and POSIX alone, as each rank has one, the largest is the run's dominant
+// one.
 void keep_largest(std::vector<ObservedFile>& files, ObservedFile&& observed) {
   const auto bytes = [](const ObservedFile& one) { return one.bytes_written + one.bytes_read; };
   for (ObservedFile& one : files) {

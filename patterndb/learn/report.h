@@ -23,7 +23,7 @@ Json pattern_json(const sqlite::Statement& row, int first);
 Json platform_row(const sqlite::Statement& row, int first);
 Json workload_row(const sqlite::Statement& row, int first);
 Json tuning_row(const sqlite::Statement& row, int first);
-// Text that is no longer valid is told as {"invalid": text}.
+// Text that is no longer valid becomes {"invalid": text}.
 Json settings_object(const std::string& text);
 
 }  // namespace iotune::patterndb

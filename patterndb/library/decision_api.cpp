@@ -20,8 +20,8 @@
 #include "patterndb/decide/run_answers.h"
 #include "patterndb/decide/series_trials.h"
 #include "patterndb/decide/unasked_opens.h"
-#include "patterndb/learn/kept_runs.h"
 #include "patterndb/learn/observe.h"
+#include "patterndb/learn/pending_runs.h"
 #include "patterndb/settings/gate.h"
 #include "patterndb/store/places.h"
 
@@ -55,7 +55,7 @@ const Places& places_of_this_process(const char* site_database, const char* copy
   return *places;
 }
 
-// The question with the program as workloads have it, valid until the next call: a script is told
+// The question with the program as workloads have it, valid until the next call: a script is known
 // by its own name, not by its interpreter's. (As much of the command line as a trace has.)
 iotune_question with_identity(const iotune_question& question) {
   constexpr size_t kMostBytes = 2048;
@@ -191,7 +191,7 @@ int copy_answer(const std::string& bytes, void* answer, size_t capacity) {
   return static_cast<int>(bytes.size());
 }
 
-// Without a look at the database: who asks so often is told what it was told before.
+// Without a look at the database: who asks so often gets the answer it got before.
 int repeat_into(const iotune_question& question, void* answer, size_t capacity) {
   const std::optional<DatabaseFile>& database = asked_database();
   const RunAnswers::Answer* const same =
@@ -288,7 +288,7 @@ extern "C" __attribute__((visibility("default"))) int iotune_learn(const iotune_
     request.own_name = text(end->name);
     request.own_held = end->held != 0;
     request.until_ns = end->until_ns;
-    Result<LearnReport> report = learn_from_kept_runs(request);
+    Result<LearnReport> report = learn_from_pending_runs(request);
     if (!report) throw Fault{report.error().text()};
     return 0;
   });

@@ -63,7 +63,7 @@ Mechanism mechanism_of(const Pattern& pattern, const Geometry& geometry,
   const bool collective = parallel && pattern.mode == "collective" &&
                           values.text("dxpl_mpio_collective_opt") != "individual" &&
                           values.text("collective_buffering") != "false";
-  // ROMIO exchanges where ranks interleave, unless it is told otherwise.
+  // ROMIO exchanges where ranks interleave, unless it is set otherwise.
   const bool always = exchanged == "enable" || values.text("romio_no_indep_rw") == "true";
   found.two_phase = collective && exchanged != "disable" && (interleaved || always);
   if (found.two_phase) {

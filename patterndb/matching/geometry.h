@@ -16,7 +16,7 @@ struct Geometry {
 // False for an irregular pattern, or one without its dataset's dimensions: nothing is known of it.
 bool geometry_of(const Pattern& pattern, Geometry& geometry);
 
-// Why settings of the one mean nothing for the other, empty where a distance can be told.
+// Why settings of the one mean nothing for the other, empty where a distance is defined.
 std::string incomparable(const Pattern& a, const Pattern& b);
 
 // "write independent contiguous plain parallel interleaved": patterns of equal text have a

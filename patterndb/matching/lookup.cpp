@@ -50,7 +50,7 @@ Result<PatternDb::OwnWorkload> PatternDb::workload_of(Workload workload) noexcep
   return guarded<OwnWorkload>([&] {
     StoredName stored = stored_name(*connection_, workload);
     workload.file = std::move(stored.file);
-    return OwnWorkload{std::move(workload), stored.told_apart};
+    return OwnWorkload{std::move(workload), stored.distinguished};
   });
 }
 

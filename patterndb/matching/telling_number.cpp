@@ -29,7 +29,7 @@ void TellingNumber::closed(const std::vector<std::string>& numbers, const FileKi
   if (position_) newest_.clear();
 }
 
-// Each of its values stands for files that are alike, was there again, and there are two kinds.
+// Each of its values belongs to files that are alike, was there again, and there are two kinds.
 bool TellingNumber::tells(std::size_t position) const {
   std::map<std::string, std::vector<const FileKind*>> by_value;
   for (const Closed& file : newest_) {

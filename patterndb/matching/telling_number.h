@@ -1,6 +1,6 @@
 // Of names that differ in numbers alone one number may tell kinds of files apart (out_h0_0001.h5
 // and out_h1_0001.h5), which others count: then each kind is a series of its own within the run.
-// Told by what the files were, for names alone do not say which number counts.
+// Known by what the files were, for names alone do not say which number counts.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ namespace {
 // so few digits tell them apart: steps have more.
 constexpr std::size_t kFewFiles = 4, kFewDigits = 2;
 // Workloads that one masked name may become; what needs more is a series that changes.
-constexpr std::size_t kMostTold = 16, kMostConfirmed = 64;
+constexpr std::size_t kMostValues = 16, kMostConfirmed = 64;
 constexpr std::size_t kMostNumbers = 6;
 
 // The numbers of a base name, in order.
@@ -42,9 +42,9 @@ std::string behind(std::string prefix) {
 }
 
 // How many values the numbers at `kept` have; 0 where one value has files of different patterns.
-std::size_t values_told(const std::vector<NamedFile>& files,
-                        const std::vector<std::vector<std::string>>& numbers,
-                        const std::vector<std::size_t>& kept) {
+std::size_t count_values(const std::vector<NamedFile>& files,
+                         const std::vector<std::vector<std::string>>& numbers,
+                         const std::vector<std::size_t>& kept) {
   std::map<std::vector<std::string>, std::string> seen;
   for (std::size_t i = 0; i < files.size(); ++i) {
     std::vector<std::string> value;
@@ -68,7 +68,7 @@ bool are_short(const std::vector<std::vector<std::string>>& numbers,
 std::string patterns_of(const ObservedFile& file) {
   std::string text;
   for (const PatternUse& use : file.uses) {
-    if (use.speaker) text += byte_key(use.pattern) + '\n';
+    if (use.is_dominant) text += byte_key(use.pattern) + '\n';
   }
   return text;
 }
@@ -87,7 +87,7 @@ bool shown_before(sqlite::Connection& connection, const Observation& observation
   if (!row.step()) return false;
   const std::string key = row.text(0);
   return std::any_of(file.uses.begin(), file.uses.end(), [&](const PatternUse& use) {
-    return use.speaker && byte_key(use.pattern) == key;
+    return use.is_dominant && byte_key(use.pattern) == key;
   });
 }
 
@@ -125,7 +125,7 @@ StoredName stored_name(sqlite::Connection& connection, const Workload& workload)
   while (rows.step()) {
     const std::string stored = rows.text(0);
     const int shared = analyzer::shared_numbers(stored, name);
-    found.told_apart = found.told_apart || (shared != 0 && masked_name(stored) == masked);
+    found.distinguished = found.distinguished || (shared != 0 && masked_name(stored) == masked);
     // Of two that fit as well, the one that this version writes.
     if (shared > most || (shared == most && stored == masked)) {
       most = shared;
@@ -153,13 +153,13 @@ std::vector<std::size_t> telling_numbers(const std::vector<NamedFile>& files, bo
   std::vector<std::size_t> best;
   std::size_t fewest = 0;
   for (const std::vector<std::size_t>& kept : choices) {
-    const std::size_t values = values_told(files, numbers, kept);
+    const std::size_t values = count_values(files, numbers, kept);
     if (values < 2 || (fewest != 0 && values >= fewest)) continue;
     fewest = values;
     best = kept;
   }
   // A number that is another one in each of many files tells nothing: it counts them.
-  const bool repeats = fewest < names.size() && fewest <= kMostTold;
+  const bool repeats = fewest < names.size() && fewest <= kMostValues;
   const bool few = fewest <= kFewFiles && are_short(numbers, best);
   const bool known = confirmed && fewest <= kMostConfirmed;
   return repeats || few || known ? best : std::vector<std::size_t>();

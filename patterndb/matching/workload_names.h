@@ -13,8 +13,8 @@
 namespace iotune::patterndb {
 
 struct StoredName {
-  std::string file;         // as the workload is stored; masked where none is
-  bool told_apart = false;  // some workload of this masked name keeps a number
+  std::string file;            // as the workload is stored; masked where none is
+  bool distinguished = false;  // some workload of this masked name keeps a number
 };
 // `workload.file` is a base name, with its numbers or masked.
 StoredName stored_name(sqlite::Connection& connection, const Workload& workload);
@@ -22,7 +22,7 @@ StoredName stored_name(sqlite::Connection& connection, const Workload& workload)
 // A file of one run.
 struct NamedFile {
   std::string name;      // base name
-  std::string patterns;  // what speaks for it, as one text
+  std::string patterns;  // of its dominant datasets, as one text
 };
 // The positions of the numbers that tell apart the patterns of files that have one masked name;
 // empty where none do, or where they may as well count the files of a series.

@@ -43,7 +43,7 @@ CREATE TABLE patterns (
 CREATE INDEX patterns_by_descriptor ON patterns (descriptor);
 CREATE INDEX patterns_by_byte_descriptor ON patterns (byte_descriptor);
 
--- speaker = 1: this pattern speaks for the workload's file in its direction since last_seen.
+-- speaker = 1: the dominant pattern of the workload's file in its direction since last_seen.
 CREATE TABLE workload_patterns (
   workload INTEGER NOT NULL REFERENCES workloads (id),
   pattern INTEGER NOT NULL REFERENCES patterns (id),

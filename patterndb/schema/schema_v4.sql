@@ -2,7 +2,7 @@
 
 -- A proof holds for this very platform: file system, exact versions, kind of machine. hdf5 is ''
 -- for hints of MPI-IO, where it plays no part. mpi_io: which of an MPI's MPI-IOs it was.
--- nodes: one and several are told apart. passed = 0: wrong bytes, a failure or a hang.
+-- nodes: one and several are distinguished. passed = 0: wrong bytes, a failure or a hang.
 CREATE TABLE proofs (
   id INTEGER PRIMARY KEY,
   filesystem TEXT NOT NULL,

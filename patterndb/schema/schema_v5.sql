@@ -3,7 +3,7 @@
 -- One file of one replay. question: what the pattern amounts to and runs on, as JSON (nodes,
 -- datasets, layout). seconds: NULL where it failed or the settings did not take effect.
 -- default_seconds: of the default in the same replay, as a JSON list. (session, batch, place) is
--- unique: a measurement is told once.
+-- unique: a measurement is stored once.
 CREATE TABLE measurements (
   id INTEGER PRIMARY KEY,
   pattern INTEGER NOT NULL REFERENCES patterns (id),

@@ -12,8 +12,8 @@ namespace iotune::patterndb {
 // By the file system of the file's folder; what is not known to be local is taken for shared.
 bool is_on_network(const std::string& path);
 
-// Whether it is changed in place: its owner alone may read it, so that whoever reads it may lock
-// it, and its file system is local. What others may read they may not lock.
+// Whether it is changed in place: its owner alone may read it, so that a process that reads it may
+// lock it, and its file system is local. What others may read they may not lock.
 bool takes_transactions(const std::string& path);
 
 // Makes a private copy of `path` beside it, lets `change` work on the copy's path, and renames it

@@ -113,7 +113,7 @@ class PatternDb {
     Workload workload;
     // Names alike but for their numbers may be other workloads: what holds for one is not to be
     // taken for the next.
-    bool told_apart = false;
+    bool distinguished = false;
   };
   Result<OwnWorkload> workload_of(Workload workload) noexcept;
   // What was compared on some platform. False where it is there already.
@@ -133,8 +133,8 @@ class PatternDb {
   // The newest of that very platform: one of another says nothing.
   Result<std::optional<StoredGainModel>> newest_gain_model(const Platform& platform) noexcept;
 
-  // What speaks for the workload's file: writes where `creating` or no reads are known, else
-  // reads. Nothing where the workload was never observed.
+  // The dominant pattern of the workload's file: writes where `creating` or no reads are known,
+  // else reads. Nothing where the workload was never observed.
   Result<std::optional<KnownPattern>> pattern_of(const Workload& workload, bool creating) noexcept;
   // Its files as they were when each of its patterns was seen last, the newest first: in a series
   // they need not be alike.
@@ -142,7 +142,7 @@ class PatternDb {
   // The files of a program that have an answer with settings for POSIX; `workload.file` is not
   // looked at.
   Result<std::vector<TunedFile>> tuned_posix_files(const Workload& workload) noexcept;
-  // Whether no file of the program has settings: each pattern that speaks for one was trained
+  // Whether no file of the program has settings: each dominant pattern was trained
   // somewhere, never to settings, and none is left to what resembles it, wherever the file lies.
   // `workload.file` is not looked at. False where nothing is known of the program.
   Result<bool> keeps_default(const Workload& workload) noexcept;

@@ -40,7 +40,8 @@ struct PatternUse {
   Pattern pattern;
   std::string dataset;  // one of them
   std::uint64_t datasets = 1, repeats = 1;
-  bool speaker = false;  // speaks for the file in its direction
+  // The column and the JSON key of it are called speaker, as in databases of earlier versions.
+  bool is_dominant = false;  // its dataset is the file's dominant one in its direction
 };
 
 struct ObservedFile {

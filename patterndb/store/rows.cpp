@@ -120,7 +120,7 @@ void use(Connection& connection, const StoredUse& use) {
       "WHERE excluded.last_seen >= last_seen");
   statement.bind(1, use.workload).bind(2, use.pattern).bind(3, use.dataset);
   statement.bind(4, use.datasets).bind(5, use.repeats);
-  statement.bind(6, static_cast<std::int64_t>(use.speaker)).bind(7, use.last_seen);
+  statement.bind(6, static_cast<std::int64_t>(use.is_dominant)).bind(7, use.last_seen);
   statement.bind(8, static_cast<std::int64_t>(use.settled));
   statement.run();
 }

@@ -19,7 +19,7 @@ struct StoredUse {
   std::int64_t workload, pattern;
   std::string dataset;
   std::uint64_t datasets, repeats;
-  bool speaker;
+  bool is_dominant;
   double last_seen;
   bool settled = true;
 };

@@ -45,7 +45,7 @@ std::vector<std::string> spool_files(const std::string& folder) {
   return names;
 }
 
-// A user's spool is folded in by its owner, or by whoever was asked to (root, for a site): what
+// A user's spool is folded in by its owner, or by a user who was asked to (root, for a site): what
 // lies there of a third one is nobody's observation.
 uid_t owner_of(const std::string& folder) {
   struct stat status;
@@ -79,14 +79,15 @@ std::string contents(const std::string& path, uid_t owner) {
   return text;
 }
 
-// The pattern that a file's seconds are booked on: the speaker of the direction with more bytes.
+// The pattern that a file's seconds are booked on: the dominant one of the direction with more
+// bytes.
 std::size_t leading_use(const ObservedFile& file) {
   bool write = file.bytes_written >= file.bytes_read;
   for (std::size_t i = 0; i < file.uses.size(); ++i) {
-    if (file.uses[i].speaker && file.uses[i].pattern.write == write) return i;
+    if (file.uses[i].is_dominant && file.uses[i].pattern.write == write) return i;
   }
   for (std::size_t i = 0; i < file.uses.size(); ++i) {
-    if (file.uses[i].speaker) return i;
+    if (file.uses[i].is_dominant) return i;
   }
   return file.uses.size();
 }
@@ -121,12 +122,12 @@ bool store(sqlite::Connection& connection, const Observation& observation, const
   for (const PatternUse& use : file.uses) {
     patterns.push_back(rows::pattern(connection, use.pattern));
     bool settled =
-        !use.speaker || is_settled(connection,
-                                   {workload, patterns.back(), byte_key(use.pattern),
-                                    observation.run, use.pattern.write, file.observed_at},
-                                   moves);
+        !use.is_dominant || is_settled(connection,
+                                       {workload, patterns.back(), byte_key(use.pattern),
+                                        observation.run, use.pattern.write, file.observed_at},
+                                       moves);
     rows::use(connection, {workload, patterns.back(), use.dataset, use.datasets, use.repeats,
-                           use.speaker, file.observed_at, settled});
+                           use.is_dominant, file.observed_at, settled});
   }
   std::size_t leading = leading_use(file);
   bool has_pattern = leading < file.uses.size();

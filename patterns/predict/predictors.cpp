@@ -59,7 +59,7 @@ const MarkovPredictor& markov_of(const std::byte* memory) noexcept {
   return *std::launder(reinterpret_cast<const MarkovPredictor*>(memory));
 }
 // A transition is at most seven varints.
-std::size_t markov_kept_bytes(const std::byte* memory) noexcept {
+std::size_t markov_saved_bytes(const std::byte* memory) noexcept {
   return markov_of(memory).transitions() * 7 * kMaxVarintBytes + 64;
 }
 std::size_t keep_markov(const std::byte* memory, std::span<std::byte> out) noexcept {
@@ -82,7 +82,7 @@ constexpr PredictorKind kKinds[] = {
      .start = start_markov,
      .observe = Kind<MarkovPredictor>::observe,
      .predict = Kind<MarkovPredictor>::predict,
-     .kept_bytes = markov_kept_bytes,
+     .saved_bytes = markov_saved_bytes,
      .keep = keep_markov},
     Kind<StridePredictor>::kind("stride"),
     Kind<ReadaheadPredictor>::kind("readahead"),

@@ -37,7 +37,7 @@ struct PredictorKind {
   unsigned (*predict)(const std::byte* memory, std::span<Prediction> out) noexcept;
   // What it has learnt, as bytes for a later run's `earlier`: how many at most, and those, of which
   // it returns how many there are, 0 where there is nothing to keep. nullptr: it keeps nothing.
-  std::size_t (*kept_bytes)(const std::byte* memory) noexcept = nullptr;
+  std::size_t (*saved_bytes)(const std::byte* memory) noexcept = nullptr;
   std::size_t (*keep)(const std::byte* memory, std::span<std::byte> out) noexcept = nullptr;
 };
 

@@ -9,7 +9,7 @@ constexpr std::uint8_t u8(unsigned value) noexcept {
   return static_cast<std::uint8_t>(value);
 }
 
-// Whether a loop of so many iterations takes no more room than its iterations one by one. Whoever
+// Whether a loop of so many iterations takes no more room than its iterations one by one. Who
 // makes loops asks this, so that equal sequences become equal bytes.
 constexpr bool worth(std::uint32_t count, unsigned body_bytes) noexcept {
   return count >= (body_bytes >= 4 ? 2u : 3u);

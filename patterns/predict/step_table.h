@@ -28,7 +28,7 @@ class StepTable {
     Step step{};
     return between(from, to, lane, step) ? find(step) : kNoStep;
   }
-  // False where the lengths differ by 2 GiB or more: such a step cannot be told.
+  // False where the lengths differ by 2 GiB or more: such a step cannot be stored.
   static bool between(const Extent& from, const Extent& to, std::uint8_t lane,
                       Step& step) noexcept {
     const std::int64_t length = minus(to.length, from.length);

@@ -22,7 +22,7 @@ void TurnLanes::count_right() noexcept {
   up(patience_, kPatience);
   up(order_right_, kMostOrderRight);
   down(strange_, 1);
-  down(in_vain_, kRight);
+  down(misses_, kRight);
   right_ = 0;
 }
 
@@ -36,8 +36,8 @@ bool TurnLanes::observe(const Extent& access, StepTable& steps, Next& next) noex
     take(access, steps, next);
     return true;
   }
-  if (in_vain_ >= kMuch || turn_length_ >= kLongTurn) return false;
-  ++in_vain_;
+  if (misses_ >= kMuch || turn_length_ >= kLongTurn) return false;
+  ++misses_;
   std::uint8_t step = kNoStep;
   if (next.step != kNoStep && patience_ >= kNoiseCosts &&
       (order_right_ >= kSure || !usual(access)) && lanes_[lane_of(access)].step != kNoStep &&

@@ -41,7 +41,7 @@ class TurnLanes {
                    std::span<Prediction> out) const noexcept;
 
  private:
-  static constexpr std::uint8_t kRight = 4, kMuch = 48;  // see in_vain_
+  static constexpr std::uint8_t kRight = 4, kMuch = 48;  // see misses_
   static constexpr std::uint8_t kLongTurn = 64;          // accesses
   // Of patience_: what noise costs, and what there is when there was none for long.
   static constexpr std::uint8_t kNoiseCosts = 8, kPatience = 32;
@@ -108,7 +108,7 @@ class TurnLanes {
   std::uint8_t turn_ = 0;     // whose turn is expected
   std::uint8_t turn_length_ = 0;
   std::uint8_t right_ = 0;        // predictions since the last surprise
-  std::uint8_t in_vain_ = 0;      // up by a wrong prediction, down by kRight for a right one
+  std::uint8_t misses_ = 0;       // up by a wrong prediction, down by kRight for a right one
   std::uint8_t order_right_ = 0;  // up by a right prediction, down by kOrderWrong
   std::uint8_t strange_ = 0;      // up by a new step, down by a right prediction
   // Down by kNoiseCosts for what was noise, up by a right prediction: what is so frequent as to

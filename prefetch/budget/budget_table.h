@@ -1,6 +1,6 @@
 // What the processes of a user have under way on this node, storage by storage: a small file in
 // shared memory, beside the buffers. Nobody locks it. Each process writes its own entry alone, and
-// whoever asks adds up; the entry of a process that is gone counts no more and is taken by the next
+// who asks adds up; the entry of a process that is gone counts no more and is taken by the next
 // one, however that process ended.
 #pragma once
 

@@ -11,7 +11,7 @@ namespace iotune::prefetch {
 namespace {
 
 constexpr unsigned kSixteenths = 16;
-// Requests by whose times it is told whether they queue, by most of them: a mean would follow the
+// Requests whose times show whether they queue, by most of them: a mean would follow the
 // few that waited for a processor, and not for the storage.
 constexpr std::uint32_t kBatch = 8;
 // A storage may become slower for good: what it once could is forgotten after two windows.

@@ -58,7 +58,7 @@ class StorageBudget {
 // This process's.
 extern StorageBudget g_storage_budget;
 
-// Of what a descriptor stands for, asked for once; StorageBudget::kNone where there is none.
+// Of the file of a descriptor, asked for once; StorageBudget::kNone where there is none.
 unsigned storage_of(int fd) noexcept;
 // The descriptor is closed, or will stand for something else.
 void forget_storage_of(int fd) noexcept;

@@ -8,7 +8,7 @@ namespace {
 using patterns::Extent;
 
 // What has not been asked for after so many reads of its reader, or so long, never will be.
-constexpr std::uint64_t kReadsUntilVain = 128, kNsUntilVain = 5'000'000'000;
+constexpr std::uint64_t kReadsUntilUnused = 128, kNsUntilUnused = 5'000'000'000;
 
 // An index is a search tree by offset and age, and a heap by this: whatever the order in which
 // pieces come, it is about as deep as a balanced tree.
@@ -22,9 +22,9 @@ bool is_before(const Piece& piece, std::int64_t offset, std::uint32_t birth) noe
   return piece.offset != offset ? piece.offset < offset : piece.birth < birth;
 }
 
-bool is_vain(const Piece& piece, std::uint64_t now_ns) noexcept {
-  return piece.reader == nullptr || piece.reader->reads > piece.at_read + kReadsUntilVain ||
-         now_ns > piece.born_ns + kNsUntilVain;
+bool is_unused(const Piece& piece, std::uint64_t now_ns) noexcept {
+  return piece.reader == nullptr || piece.reader->reads > piece.at_read + kReadsUntilUnused ||
+         now_ns > piece.born_ns + kNsUntilUnused;
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ void PieceTable::free_units(unsigned number) noexcept {
 bool PieceTable::make_room(std::uint64_t now_ns) noexcept {
   for (std::uint32_t next = heads_->oldest; next != 0; next = pieces_[next - 1].newer) {
     const Piece& piece = pieces_[next - 1];
-    if (piece.holders != 0 || (piece.used != piece.bytes && !is_vain(piece, now_ns))) continue;
+    if (piece.holders != 0 || (piece.used != piece.bytes && !is_unused(piece, now_ns))) continue;
     drop(next - 1);
     return true;
   }

@@ -2,8 +2,8 @@
 // (piece_table.h), each of one descriptor's stream, and used up by its reads. It makes no call on a
 // file: who fills a piece does (piece_fillers.h).
 //
-// Empty in the child of a fork, whoever makes it: the kernel wipes its memory there, and all zero
-// is an empty cache with a free lock.
+// Empty in the child of a fork, no matter who makes it: the kernel wipes its memory there, and all
+// zero is an empty cache with a free lock.
 #pragma once
 
 #include <cstddef>

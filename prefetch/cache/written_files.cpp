@@ -107,8 +107,8 @@ void remove_writer(unsigned word) noexcept {
   g_table->words[word].fetch_add(kOneChange - 1, std::memory_order_seq_cst);
 }
 
-// Of a process that is dead, or has executed another program. Whoever dies in here leaves its own
-// number as the owner's: the next one goes on.
+// Of a process that is dead, or has executed another program. A process that dies in here leaves
+// its own number as the owner's: the next one goes on.
 void take_back(Process& process) noexcept {
   for (std::atomic<Entry>& entry : process.entries) {
     const Entry had = entry.exchange(0, std::memory_order_seq_cst);
@@ -178,7 +178,7 @@ bool may_write(int fd) noexcept {
   return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && (flags & O_PATH) == 0;
 }
 
-// What a program finds open when it begins. False where that cannot be told.
+// What a program finds open when it begins. False where that is not known.
 bool note_inherited() noexcept {
   const int directory = open_directory(raw::kAtFdcwd, "/proc/self/fd");
   if (directory < 0) return false;

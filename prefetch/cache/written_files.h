@@ -3,9 +3,9 @@
 //
 // A file has one word of the table, which others may share: how many may write to it, and a count
 // of changes of that. Bytes that were read while nobody could write are the file's for as long as
-// the word is what it was before they were read. All of it is free of locks: it is told from signal
-// handlers, and a process may die anywhere in between. What is lost then makes a file count as
-// written for too long, never for too short.
+// the word is what it was before they were read. All of it is free of locks: it is called from
+// signal handlers, and a process may die anywhere in between. What is lost then makes a file count
+// as written for too long, never for too short.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ void FileFollower::drop(std::uint32_t number) noexcept {
   ahead_[number] = ahead_[--held_];
 }
 
-// Those that the program has left out: they were read ahead in vain.
+// Those that the program has left out: they were read ahead and not used.
 void FileFollower::drop_passed() noexcept {
   for (std::uint32_t i = 0; i < held_;) {
     if (ahead_[i].place + kWindow < at_) {

@@ -41,7 +41,7 @@ constinit const Schedule* g_schedule = nullptr;
 constinit std::atomic<bool> g_possible{false};
 constinit std::atomic<std::uint32_t> g_events{0}, g_idle{0}, g_readers{0};
 constinit std::atomic<bool> g_starting{false};
-// Where a file may be written to, the readers are asked for in vain; looked again after so often.
+// Where a file may be written to, no readers are found; looked again after so often.
 constexpr std::uint32_t kAsksBetween = 32;
 constinit std::atomic<std::uint32_t> g_asks_to_skip{0};
 constinit const std::atomic<bool> g_never{false};
@@ -123,7 +123,7 @@ bool is_flushed_at_close(int fd) noexcept {
   return raw::call(SYS_fstatfs, fd, raw::word(&storage)) != 0 || storage.f_type == kFuse;
 }
 
-// True where that cannot be told.
+// True where that is not known.
 bool any_is_flushed_at_close() noexcept {
   int directory = open_directory(raw::kAtFdcwd, "/proc/self/fd");
   if (directory < 0) return true;

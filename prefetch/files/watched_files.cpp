@@ -10,7 +10,7 @@
 #include "core/process/process_events.h"
 #include "prefetch/cache/written_files.h"
 #include "prefetch/files/file_follower.h"
-#include "prefetch/preload/kept_models.h"
+#include "prefetch/preload/saved_predictors.h"
 
 namespace iotune::prefetch {
 namespace {
@@ -33,13 +33,13 @@ struct Directory {
   std::uint32_t folder_bytes;  // 0: free
   std::uint64_t hash;
   FileOrder* own;
-  FileOrder* kept;
+  FileOrder* saved;
   FileFollower follower;
   std::uint64_t previous[2];  // the files that began before, the last one first
   std::uint32_t begun, predicted;
   unsigned tries;
-  std::uint32_t kept_number;  // of `kept`
-  KeptKey key;
+  std::uint32_t saved_number;  // of `saved`
+  SavedKey key;
   bool is_written;
   char folder[kMostRootBytes + 1];  // with its slash
 };
@@ -58,7 +58,7 @@ void release(FileOrder*& order) noexcept {
 
 void forget(Directory& directory) noexcept {
   release(directory.own);
-  release(directory.kept);
+  release(directory.saved);
   directory = {};
 }
 
@@ -163,36 +163,37 @@ bool follow_in(Directory& directory, const FileOrder* order, std::uint64_t hash)
   return false;
 }
 
-void look_among_kept(Directory& directory, std::uint64_t hash) noexcept {
-  const std::uint64_t numbers = KeptOfPath(directory.key.path, kKind).numbers();
+void look_among_saved(Directory& directory, std::uint64_t hash) noexcept {
+  const std::uint64_t numbers = SavedOfPath(directory.key.path, kKind).numbers();
   std::size_t looked_at = 0;
-  for (std::uint32_t number = 0; number < kMostKeptOfPath && looked_at < kMostBytesATry; ++number) {
+  for (std::uint32_t number = 0; number < kMostSavedOfPath && looked_at < kMostBytesATry;
+       ++number) {
     if ((numbers >> number & 1) == 0) continue;
-    const KeptKey key{directory.key.path, number};
-    const std::span<const std::byte> plan = read_kept(key, kKind);
+    const SavedKey key{directory.key.path, number};
+    const std::span<const std::byte> plan = read_saved(key, kKind);
     looked_at += plan.size();
     FileOrder* order = plan.empty() ? nullptr : FileOrder::make();
     const bool is_right =
         order != nullptr && order->decode(plan) && follow_in(directory, order, hash);
-    release_kept(plan);
+    release_saved(plan);
     if (!is_right) {
       release(order);
       continue;
     }
-    release(directory.kept);
-    directory.kept = order;
-    directory.kept_number = number;
+    release(directory.saved);
+    directory.saved = order;
+    directory.saved_number = number;
     return;
   }
 }
 
 void choose(Directory& directory, std::uint64_t hash) noexcept {
-  if (follow_in(directory, directory.kept, hash) || follow_in(directory, directory.own, hash)) {
+  if (follow_in(directory, directory.saved, hash) || follow_in(directory, directory.own, hash)) {
     return;
   }
   if (directory.begun < kFilesBefore || directory.tries == kMostTries) return;
   ++directory.tries;
-  look_among_kept(directory, hash);
+  look_among_saved(directory, hash);
 }
 
 }  // namespace
@@ -214,7 +215,7 @@ FileBegun file_begins(int fd, bool waited) noexcept {
   ++directory->begun;
   const FileFollower::Begun begun = directory->follower.begins(hash, waited);
   const FileOrder* const order = directory->follower.order();
-  if (begun.foreseen && order == directory->kept) ++directory->predicted;
+  if (begun.foreseen && order == directory->saved) ++directory->predicted;
   if (order == nullptr) choose(*directory, hash);
   directory->previous[1] = directory->previous[0];
   directory->previous[0] = hash;
@@ -242,7 +243,7 @@ void keep_file_orders() noexcept {
   for (Directory& one : g_directories) {
     if (one.own == nullptr || one.own->size() < kLeastFiles) continue;
     if (2 * one.predicted >= one.begun) {
-      touch_kept({one.key.path, one.kept_number}, kKind);
+      touch_saved({one.key.path, one.saved_number}, kKind);
       continue;
     }
     auto* const memory = static_cast<std::byte*>(private_memory(kPlanBytes));
@@ -250,7 +251,7 @@ void keep_file_orders() noexcept {
     const std::size_t bytes = one.own->encode({memory, kPlanBytes});
     if (bytes != 0) {
       one.is_written =
-          write_kept(one.key, kKind, {memory, bytes}, one.is_written) || one.is_written;
+          write_saved(one.key, kKind, {memory, bytes}, one.is_written) || one.is_written;
     }
     unmap(memory, kPlanBytes);
   }

@@ -47,7 +47,7 @@ std::vector<std::byte> ReadStream::learned() {
   std::vector<std::byte> model;
   if (!stream_) return model;
   if (shared_.kind.keep != nullptr) {
-    model.resize(shared_.kind.kept_bytes(bytes_of(predictor_)));
+    model.resize(shared_.kind.saved_bytes(bytes_of(predictor_)));
     model.resize(shared_.kind.keep(bytes_of(predictor_), model));
   } else if (shared_.kind.name == "recorded" && earlier_ == nullptr && !plan_.empty()) {
     std::vector<std::byte> scratch(patterns::plan_scratch_bytes());

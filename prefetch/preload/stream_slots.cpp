@@ -47,8 +47,8 @@ StreamSlot* take_slot() noexcept {
 }
 
 // Whether a plan of another stream predicted this one: it is not written down again.
-bool is_predicted(const KeptState& state) noexcept {
-  return !state.kept.empty() && !state.is_own_past && 2 * state.planned >= state.reads;
+bool is_predicted(const SavedState& state) noexcept {
+  return !state.saved.empty() && !state.is_own_past && 2 * state.planned >= state.reads;
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void set_up_slots(const PrefetchOptions& options, const prefetch::Limits& limits
   g_limits = limits;
   g_predictor_bytes = aligned(options.kind->bytes({}));
   g_slot_bytes =
-      aligned(sizeof(StreamSlot) + g_predictor_bytes + (options.keeps ? sizeof(KeptState) : 0));
+      aligned(sizeof(StreamSlot) + g_predictor_bytes + (options.keeps ? sizeof(SavedState) : 0));
 }
 
 StreamSlot* slot_number(unsigned number) noexcept {
@@ -66,9 +66,9 @@ StreamSlot* slot_number(unsigned number) noexcept {
   return std::launder(reinterpret_cast<StreamSlot*>(at));
 }
 
-KeptState* kept_state(StreamSlot& slot) noexcept {
+SavedState* saved_state(StreamSlot& slot) noexcept {
   if (!g_options.keeps) return nullptr;
-  return reinterpret_cast<KeptState*>(slot.predictor() + g_predictor_bytes);
+  return reinterpret_cast<SavedState*>(slot.predictor() + g_predictor_bytes);
 }
 
 std::uint64_t quick_ticks() noexcept {
@@ -86,12 +86,12 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   if (slot == nullptr) return nullptr;
   const std::span<std::byte> memory(slot->predictor(), g_predictor_bytes);
   patterns::PredictorOptions how;
-  KeptState* const state = kept_state(*slot);
+  SavedState* const state = saved_state(*slot);
   if (state != nullptr) {
     *state = {};
-    state->key = kept_key(fd);
-    state->kept_number = state->key.ordinal;
-    state->kept = how.earlier = read_kept(state->key, g_options.name);
+    state->key = saved_key(fd);
+    state->saved_number = state->key.ordinal;
+    state->saved = how.earlier = read_saved(state->key, g_options.name);
     // Where the stream turns out to be a known one the recorder is given back.
     if (g_options.kind->name == "recorded" && state->key.path != 0) {
       state->plan = PlanRecorder::make();
@@ -113,35 +113,35 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   slot->plans = 0;
   slot->first_page = 0;
   slot->buffered_pages = 0;
-  const bool known = state != nullptr && !state->kept.empty();
+  const bool known = state != nullptr && !state->saved.empty();
   new (slot->stream_memory) prefetch::Stream(*g_options.kind, slot->predictor(), g_limits, known);
   g_slot_of_descriptor[fd].store(slot, std::memory_order_release);
   return slot;
 }
 
 void keep_model(StreamSlot& slot) noexcept {
-  KeptState* const state = kept_state(slot);
-  if (state == nullptr || slot.unfit || slot.stream().counts().reads < kLeastReadsKept) return;
-  if (is_predicted(*state)) touch_kept({state->key.path, state->kept_number}, g_options.name);
+  SavedState* const state = saved_state(slot);
+  if (state == nullptr || slot.unfit || slot.stream().counts().reads < kLeastReadsSaved) return;
+  if (is_predicted(*state)) touch_saved({state->key.path, state->saved_number}, g_options.name);
   if (state->plan != nullptr && is_predicted(*state)) return;
   if (state->plan != nullptr) {
     state->is_written =
-        write_kept(state->key, g_options.name, state->plan->finish(), state->is_written) ||
+        write_saved(state->key, g_options.name, state->plan->finish(), state->is_written) ||
         state->is_written;
   }
   if (g_options.kind->keep == nullptr) return;
-  const std::size_t bytes = g_options.kind->kept_bytes(slot.predictor());
+  const std::size_t bytes = g_options.kind->saved_bytes(slot.predictor());
   auto* const memory = static_cast<std::byte*>(private_memory(bytes));
   if (memory == nullptr) return;
   const std::size_t used = g_options.kind->keep(slot.predictor(), {memory, bytes});
   // Of what the processes of a path learn the last one stays.
-  if (used > 0) write_kept(state->key, g_options.name, {memory, used}, true);
+  if (used > 0) write_saved(state->key, g_options.name, {memory, used}, true);
   unmap(memory, bytes);
 }
 
 void free_slot(StreamSlot& slot) noexcept {
-  if (KeptState* const state = kept_state(slot)) {
-    release_kept(state->kept);
+  if (SavedState* const state = saved_state(slot)) {
+    release_saved(state->saved);
     if (state->plan != nullptr) state->plan->release();
   }
   const ThreadGuard guard(g_lock);
@@ -160,7 +160,7 @@ void leave_slots_by_jump() noexcept {
     slot.lock.unlock();
   }
   release_by_jump(g_lock);
-  leave_kept_by_jump();
+  leave_saved_by_jump();
 }
 
 void forget_slots_after_fork() noexcept {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <new>
 
-#include "prefetch/preload/kept_models.h"
 #include "prefetch/preload/options.h"
+#include "prefetch/preload/saved_predictors.h"
 #include "prefetch/preload/thread_lock.h"
 #include "prefetch/preload/uses_under_way.h"
 #include "prefetch/streams/stream.h"
@@ -18,15 +18,15 @@ namespace iotune::prefetch {
 inline constexpr unsigned kMostStreams = 256;  // a StreamSlot's number has 8 bits
 
 // What a stream keeps over runs, where its predictor does: behind the predictor's memory.
-struct KeptState {
+struct SavedState {
   static constexpr std::size_t kFirst = 32;
 
-  KeptKey key;
+  SavedKey key;
   std::span<const std::byte>
-      kept;                   // by an earlier run or another process, or the stream's own past
-  std::uint32_t kept_number;  // of the file that `kept` is of
-  PlanRecorder* plan;         // nullptr: none is recorded
-  bool is_written;            // `key` is the number of this stream's own file
+      saved;                   // by an earlier run or another process, or the stream's own past
+  std::uint32_t saved_number;  // of the file that `saved` is of
+  PlanRecorder* plan;          // nullptr: none is recorded
+  bool is_written;             // `key` is the number of this stream's own file
   // Of "recorded", see plan_choice.h.
   bool is_own_past;
   std::uint8_t firsts, tries;
@@ -75,7 +75,7 @@ void set_up_slots(const PrefetchOptions& options, const prefetch::Limits& limits
 StreamSlot* make_slot(int fd, std::uint32_t file) noexcept;
 StreamSlot* slot_number(unsigned number) noexcept;  // below slots_made()
 
-// nullptr where there is none. Whoever locks it asks then whether it is still live and the file's.
+// nullptr where there is none. Who locks it asks then whether it is still live and the file's.
 extern std::atomic<StreamSlot*> g_slot_of_descriptor[recorder::kMaxDescriptors];
 inline StreamSlot* slot_of(int fd) noexcept {
   return static_cast<unsigned>(fd) < static_cast<unsigned>(recorder::kMaxDescriptors)
@@ -85,14 +85,14 @@ inline StreamSlot* slot_of(int fd) noexcept {
 unsigned slots_made() noexcept;
 
 // nullptr where the predictor keeps nothing.
-KeptState* kept_state(StreamSlot& slot) noexcept;
+SavedState* saved_state(StreamSlot& slot) noexcept;
 // A read that took less found its data in memory. In ticks, 0 before set_up_slots.
 std::uint64_t quick_ticks() noexcept;
 
 // Keeps for later runs what the predictor has learned. The slot is locked, or nobody's any more.
 void keep_model(StreamSlot& slot) noexcept;
 
-// Gives the slot to whoever asks next. It is not live, and has nothing in flight.
+// Gives the slot to the next caller. It is not live, and has nothing in flight.
 void free_slot(StreamSlot& slot) noexcept;
 
 // A signal handler jumps out of what this thread is in the midst of. A stream that is half changed

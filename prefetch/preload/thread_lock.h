@@ -1,8 +1,8 @@
 // A lock as SleepLock that tells whose it is: a signal handler that jumps out of the code that
-// holds one (longjmp) takes the frame away that would have released it. Whoever knows the lock then
-// releases it, and takes what it guards for half changed (the functions that end in _by_jump).
+// holds one (longjmp) takes the frame away that would have released it. Code that knows the lock
+// then releases it, and takes what it guards for half changed (the functions that end in _by_jump).
 //
-// A handler that jumps within itself cannot be told from that: what it interrupted goes on
+// A handler that jumps within itself cannot be distinguished from that: what it interrupted goes on
 // afterwards without the lock, but with what nobody else uses any more.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How many calls of ours use something now, for whoever must wait until there are none.
+// How many calls of ours use something now, for code that must wait until there are none.
 #pragma once
 
 #include <atomic>

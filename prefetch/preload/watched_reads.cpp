@@ -56,7 +56,7 @@ void set_up() noexcept {
 void note(StreamSlot& slot) noexcept {
   prefetch::Counts counts = slot.stream().counts();
   std::uint64_t unused_bytes = counts.unused_bytes();
-  const KeptState* const state = kept_state(slot);
+  const SavedState* const state = saved_state(slot);
   if (state != nullptr && state->ahead) {  // before it was opened: all of it
     counts.hits = static_cast<std::uint32_t>(counts.reads);
     ++counts.requested;
@@ -98,7 +98,7 @@ bool read_by_stdio(StreamSlot& slot, Extent& access) noexcept {
 
 // The first read of a descriptor begins a file of its directory. True where others are to be read
 // ahead now. The stream is locked.
-bool saw_file(KeptState& state, const Transfer& read) noexcept {
+bool saw_file(SavedState& state, const Transfer& read) noexcept {
   const bool is_first = state.bytes_read == 0;
   state.bytes_read += static_cast<std::uint64_t>(read.bytes);
   if (!is_first) return false;
@@ -118,7 +118,7 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
     const ThreadGuard guard(slot->lock);
     if (!slot->live || slot->fd != read.fd || slot->file != read.file || slot->unfit) return;
     Extent access{read.offset, read.bytes};
-    KeptState* const state = g_options.kind->name == "recorded" ? kept_state(*slot) : nullptr;
+    SavedState* const state = g_options.kind->name == "recorded" ? saved_state(*slot) : nullptr;
     if (state != nullptr) wants_files = saw_file(*state, read);
     if (read.buffered && !read_by_stdio(*slot, access)) return;
     if (state != nullptr && state->plan != nullptr) state->plan->add(access);
@@ -140,7 +140,7 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
 
 inline void saw_read(const Transfer& read) noexcept {
   StreamSlot* const slot = slot_of(read.fd);
-  // The slot may be another descriptor's by now: then one read is not told of, or one more is.
+  // The slot may be another descriptor's by now: then one read is not reported, or one more is.
   if (slot != nullptr && slot->idle.load(std::memory_order_relaxed) &&
       read.duration_ticks < quick_ticks()) {
     return;
@@ -196,7 +196,7 @@ void before_close(int fd, std::uint32_t) noexcept {
   slot->stream().end();
   note(*slot);
   keep_model(*slot);
-  if (const KeptState* const state = kept_state(*slot)) file_ends(fd, state->bytes_read);
+  if (const SavedState* const state = saved_state(*slot)) file_ends(fd, state->bytes_read);
   free_slot(*slot);
 }
 
@@ -241,7 +241,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
   if (g_options.kind == nullptr) return false;
   host->enlist(g_after_fork);
   set_up_program_transfers(*host);
-  set_up_kept(*host);
+  set_up_saved(*host);
   set_up_helper(*host, *g_options.schedule);
   set_up_slices(*host, *g_options.schedule);
   if (g_options.kind->name == "recorded" && !g_options.schedule->reads_itself()) {

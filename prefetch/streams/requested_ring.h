@@ -1,5 +1,5 @@
 // The accesses of a stream that were requested ahead and have not been read yet. The newest
-// kMostAhead of them; one that has to make place for another was requested in vain.
+// kMostAhead of them; one that has to make place for another was requested and never read.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class RequestedRing {
   unsigned held() const noexcept { return held_; }
 
  private:
-  // Stands for offset and length, 0: free. Of two accesses of one stream within kMostAhead one in
+  // A hash of offset and length, 0: free. Of two accesses of one stream within kMostAhead one in
   // two thousand shares its print with another: a count is wrong then, or a hint is not given.
   using Print = std::uint16_t;
   static Print print_of(const patterns::Extent& access) noexcept {

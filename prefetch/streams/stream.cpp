@@ -14,7 +14,7 @@ using patterns::Prediction;
 
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint8_t kMostWorth = 64, kWorthOfAWait = 8;
-constexpr unsigned kFairAtFirst = 12, kHitsForOneInVain = 20;
+constexpr unsigned kFairAtFirst = 12, kHitsForOneUnused = 20;
 constexpr std::uint8_t kTimelyRun = 64;
 // So many hits in a row that waited as long as if nothing had been requested: the storage keeps
 // nothing for us (no page cache), and the stream is left alone for kLongRest reads.
@@ -55,17 +55,17 @@ unsigned Stream::depth() const noexcept {
   // One read that waited may have been interrupted by another process, no more.
   if (worth_ <= kWorthOfAWait || trust_ == 0 || latency_ == 0) return 0;
   // One right prediction may be chance: where chance has misled before, it takes two.
-  const std::uint32_t vain = counts_.requested - counts_.hits - requested_.held();
-  if (trust_ == 1 && vain > counts_.requested / 8) return 0;
-  return std::min({due() + more_, unsigned{trust_}, limits_->most_ahead, kMostAhead, fair(vain)});
+  const std::uint32_t unused = counts_.requested - counts_.hits - requested_.held();
+  if (trust_ == 1 && unused > counts_.requested / 8) return 0;
+  return std::min({due() + more_, unsigned{trust_}, limits_->most_ahead, kMostAhead, fair(unused)});
 }
 
 // Where reads follow at once upon each other no depth is enough, and who does not know when the
-// stream ends has asked for all of the depth in vain: as much as a share of what was right.
-unsigned Stream::fair(std::uint32_t vain) const noexcept {
+// stream ends has asked for all of the depth without use: as much as a share of what was right.
+unsigned Stream::fair(std::uint32_t unused) const noexcept {
   if (!is_nest_) return kMostAhead;
-  const std::uint32_t share = counts_.hits / kHitsForOneInVain;
-  return std::max(kFairAtFirst, share > vain ? share - vain : 0u);
+  const std::uint32_t share = counts_.hits / kHitsForOneUnused;
+  return std::max(kFairAtFirst, share > unused ? share - unused : 0u);
 }
 
 // What becomes due while one read is served; one more, because a hit takes time as well, and one to
@@ -149,7 +149,7 @@ bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t d
   // Nothing is gained by knowing what comes out of memory anyway.
   if (worth_ == 0) {
     trust_ = covered_ = 0;
-    // Reads that are not told of may come between this one and the next.
+    // Reads that are not reported may come between this one and the next.
     last_end_ = 0;
     return false;
   }

@@ -59,13 +59,13 @@ class Stream {
   bool wants_more() const noexcept { return rest_ == 0 && covered_ < depth(); }
 
   // Whether a read that takes less than the limit of quick ones would change nothing that counts:
-  // it need not be told of.
+  // it need not be reported.
   bool is_idle() const noexcept { return worth_ == 0 && requested_.held() == 0; }
 
-  // Whether reads come out of memory: the predictor is told of none then.
+  // Whether reads come out of memory: the predictor gets none of them then.
   bool is_in_memory() const noexcept { return worth_ == 0; }
 
-  // What was requested and not read is in vain from here on.
+  // What was requested and not read is unused from here on.
   void end() noexcept { requested_.clear(); }
 
   const Counts& counts() const noexcept { return counts_; }
@@ -78,7 +78,7 @@ class Stream {
   void saw_other(std::uint64_t duration) noexcept;
   void saw_gap(std::uint64_t gap) noexcept;
   unsigned due() const noexcept;
-  unsigned fair(std::uint32_t vain) const noexcept;
+  unsigned fair(std::uint32_t unused) const noexcept;
 
   const patterns::PredictorKind* kind_;
   std::byte* predictor_;

@@ -16,8 +16,8 @@
 #include "patterndb/exchange/config_xml.h"
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/gains/stored_gains.h"
-#include "patterndb/learn/kept_runs.h"
 #include "patterndb/learn/observe.h"
+#include "patterndb/learn/pending_runs.h"
 #include "patterndb/settings/gate.h"
 #include "patterndb/settings/parameter_gates.h"
 #include "patterndb/settings/parameters.h"
@@ -185,7 +185,7 @@ Asked read_question(const Node& node) {
   }
   asked.places.spool = node.text_or("spool", asked.places.spool);
   asked.places.config = node.text_or("config", asked.places.config);
-  // Out of curiosity: what most runs are told.
+  // Out of curiosity: what most runs get.
   asked.places.draw = node.real_or_none("draw").value_or(1);
   return asked;
 }
@@ -417,7 +417,7 @@ void bind_patterndb(py::module_& module) {
              "The databases that are only read, beneath the user's own, in the order asked.");
   module.def("filesystem_of", &filesystem_of, "path"_a,
              "The file system of the file's folder, by the database's names; \"unknown\" where "
-             "it cannot be told.");
+             "it is not known.");
   module.def("parameters", &parameters, "The table of parameters as JSON.");
   module.def("validate_setting", &validate_setting, "name"_a, "value"_a,
              "None, or what is wrong with the value.");
@@ -431,7 +431,7 @@ void bind_patterndb(py::module_& module) {
   module.def("write_config_xml", &write_config_xml, "json"_a, "forced"_a = false,
              "Settings by file name (\"\": of every file) as the XML that IOTUNE_CONFIG names.");
   module.def("read_config_xml", &read_config_xml, "xml_path"_a, "data_file"_a);
-  module.def("decide", &decide_json, "question"_a, "What a run would be told at this open.");
+  module.def("decide", &decide_json, "question"_a, "What a run would get at this open.");
   module.def(
       "observe",
       [](const std::string& trace, const std::optional<std::string>& spool) {
@@ -439,11 +439,11 @@ void bind_patterndb(py::module_& module) {
       },
       "trace"_a, "spool_dir"_a = py::none(), "Leaves a trace's observation in the spool.");
   module.def(
-      "learn_from_kept_runs",
+      "learn_from_pending_runs",
       [](const std::string& folder, const std::string& database) {
         LearnRequest request;
         request.places = {folder, database, default_spool_dir(), lower_databases()};
-        return taken(learn_from_kept_runs(request)).learnt;
+        return taken(learn_from_pending_runs(request)).learnt;
       },
       "folder"_a, "database"_a,
       "Finishes what the ends of runs had no time for; returns how many were learnt from.");

@@ -308,20 +308,20 @@ def fault_of_setting(name: str, value: str) -> str | None:
 
 
 def observe(trace: str | os.PathLike[str]) -> None:
-    """Leave an observation of the run in the user's spool, for whoever asks the database next."""
+    """Leave an observation of the run in the user's spool, for the next question to fold in."""
     native = native_part()
     with as_error():
         native.observe(os.fspath(trace))
 
 
-def learn_from_kept_runs(folder: Path, database: str | os.PathLike[str]) -> int:
+def learn_from_pending_runs(folder: Path, database: str | os.PathLike[str]) -> int:
     """Finish what the ends of runs had no time for, and store it in that database.
 
     Returns how many runs were learnt from; 0 where another process does it just now.
     """
     native = native_part()
     with as_error():
-        return int(native.learn_from_kept_runs(os.fspath(folder), _in_utf8(database)))
+        return int(native.learn_from_pending_runs(os.fspath(folder), _in_utf8(database)))
 
 
 def _decoded(value: Any) -> Any:
@@ -435,7 +435,7 @@ class Database:
         return cast("list[dict[str, Any]]", self._ask("untrained")["untrained"])
 
     def decide(self, question: dict[str, Any]) -> dict[str, Any]:
-        """What a run would be told at an open, out of this database alone."""
+        """What a run would get at an open, out of this database alone."""
         where = {"database": self._db.path, "lower": [], "spool": "", "config": ""}
         with as_error():
             return cast(

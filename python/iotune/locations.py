@@ -91,14 +91,14 @@ def share_trace(trace: Path) -> None:
             trace.chmod(0o640)
 
 
-def kept_runs_dir() -> Path:
-    """Runs that are still to be learnt from (patterndb/learn/kept_runs.h)."""
+def pending_runs_dir() -> Path:
+    """Runs that are still to be learnt from (patterndb/learn/pending_runs.h)."""
     return _run_folder("learn")
 
 
 def waiting_runs_dirs() -> list[Path]:
     """Where such runs may wait: there, and in the home, from before the site named a folder."""
-    folders = dict.fromkeys((kept_runs_dir(), state_dir() / "learn"))
+    folders = dict.fromkeys((pending_runs_dir(), state_dir() / "learn"))
     return [folder for folder in folders if folder.is_dir()]
 
 

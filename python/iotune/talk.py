@@ -38,11 +38,11 @@ def printable(text: str, lines: bool = False) -> str:
 
 
 def say(text: str) -> None:
-    """Talk: one line on stderr. Where that is closed or full there is nobody to be told."""
+    """Talk: one line on stderr. Where that is closed or full there is nobody to read it."""
     if sys.stderr is None:
         return
     if sys.stdout is not None:
-        # In a log of both, what was printed before stands before. A failure is told at the end.
+        # In a log of both, what was printed before stands before. A failure is reported at the end.
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError):
@@ -91,7 +91,7 @@ class _Stdout(io.FileIO):
 
 def prepare_streams() -> None:
     """Paths are bytes: what is not UTF-8 in them passes through as it is."""
-    if sys.stdout is None:  # closed by whoever called us
+    if sys.stdout is None:  # closed by the caller
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     else:
         binary = io.BufferedWriter(_Stdout(sys.stdout.fileno(), "w", closefd=False))

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/process/configuration.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_tree.h"
 #include "core/process/thread_state.h"
 #include "core/run/run_identity.h"
@@ -138,14 +138,14 @@ bool receive_blocks(const World& world, const HeldBlocks& held, const RankShare&
 
 // Sent with a rank's bytes: it had no room for some of its calls.
 constexpr std::uint64_t kHasDropped = std::uint64_t{1} << 63;
-// Likewise: it may neither write nor take memory (narrowing.h). Then the buffers of all ranks are
-// kept, to be joined into one trace later.
-constexpr std::uint64_t kIsNarrowed = std::uint64_t{1} << 62;
+// Likewise: it may neither write nor take memory (privilege_drop.h). Then the buffers of all ranks
+// are kept, to be joined into one trace later.
+constexpr std::uint64_t kHasDroppedPrivileges = std::uint64_t{1} << 62;
 // Likewise: it has something for the site's log of what was applied (life_hooks.h).
 constexpr std::uint64_t kHasOutcomes = std::uint64_t{1} << 61;
 // Likewise: it moved a byte of a data file (worth.h).
 constexpr std::uint64_t kHasMoved = std::uint64_t{1} << 60;
-constexpr std::uint64_t kFlags = kHasDropped | kIsNarrowed | kHasOutcomes | kHasMoved;
+constexpr std::uint64_t kFlags = kHasDropped | kHasDroppedPrivileges | kHasOutcomes | kHasMoved;
 
 // Only rank 0 reports it; not where it lost calls itself, which it has reported before.
 void tell_of_dropping_ranks(int ranks, int size) noexcept {
@@ -207,17 +207,18 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
   world.broadcast(answer);
   if (answer == 0) return Gathering::kNot;
   std::span<const std::byte> outcomes;
-  if (world.rank != 0 && !is_narrowed()) outcomes = g_life_hooks.own_outcomes();
-  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) | (is_narrowed() ? kIsNarrowed : 0) |
+  if (world.rank != 0 && !has_dropped_privileges()) outcomes = g_life_hooks.own_outcomes();
+  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) |
+                   (has_dropped_privileges() ? kHasDroppedPrivileges : 0) |
                    (outcomes.empty() ? 0 : kHasOutcomes) | (moved_data() ? kHasMoved : 0),
                sizes);
   if (world.rank == 0 && sizes != nullptr) {
     std::uint64_t sum = 0;
     int dropping = 0;
-    bool narrowed = false, moved = configuration().trace_path != nullptr;
+    bool dropped_privileges = false, moved = configuration().trace_path != nullptr;
     for (int i = 0; i < world.size; ++i) {
       if ((sizes[i] & kHasDropped) != 0) ++dropping;
-      narrowed = narrowed || (sizes[i] & kIsNarrowed) != 0;
+      dropped_privileges = dropped_privileges || (sizes[i] & kHasDroppedPrivileges) != 0;
       moved = moved || (sizes[i] & (kHasMoved | kHasDropped)) != 0;
       sum += sizes[i] & ~kFlags;
     }
@@ -226,12 +227,12 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
     // these.
     const bool merge = !configuration().time_every_call && sum > configuration().merge_above_bytes;
     // Ranks that traced nothing leave no trace behind.
-    answer = static_cast<std::uint64_t>(sum == 0 || narrowed ? Gathering::kNot
-                                        : !moved             ? Gathering::kNothing
-                                        : merge              ? Gathering::kMerged
-                                                             : Gathering::kWhole);
+    answer = static_cast<std::uint64_t>(sum == 0 || dropped_privileges ? Gathering::kNot
+                                        : !moved                       ? Gathering::kNothing
+                                        : merge                        ? Gathering::kMerged
+                                                                       : Gathering::kWhole);
     // The log has what was decided also where no trace is written here.
-    if (!is_narrowed()) answer |= end_of_telling(sizes, world.size) << kTellingShift;
+    if (!has_dropped_privileges()) answer |= end_of_telling(sizes, world.size) << kTellingShift;
   }
   world.broadcast(answer);
   exchange_outcomes(world, outcomes, sizes, static_cast<int>(answer >> kTellingShift));
@@ -290,8 +291,8 @@ const char* gather_trace(const MpiApi& mpi) noexcept {
   if (world.comm == mpi.constants.comm_null) return nullptr;
 
   const HeldBlocks held;
-  // Rank 0 can take the other ranks' blocks only if it has memory for this table; a narrowed rank 0
-  // has none.
+  // Rank 0 can take the other ranks' blocks only if it has memory for this table; a rank 0 without
+  // privileges has none.
   ByteBuffer sizes(world.rank == 0 ? static_cast<std::size_t>(world.size) * 8 : 0);
   std::uint64_t done = 0;
   const char* const path =

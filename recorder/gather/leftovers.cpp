@@ -66,7 +66,7 @@ const char* behind(const char* text, const char* start) noexcept {
   return starts_with(text, start) ? text + std::strlen(start) : nullptr;
 }
 
-// `start_ticks`: of the process that is meant; 0: whoever has the number is.
+// `start_ticks`: of the process that is meant; 0: any process that has the number.
 bool has_ended(long pid, std::uint64_t start_ticks) noexcept {
   if (pid <= 0) return false;
   if (raw::call(SYS_kill, pid, 0) == -ESRCH) return true;

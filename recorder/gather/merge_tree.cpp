@@ -16,7 +16,7 @@ constexpr int kTreeTag = 8;
 constexpr std::size_t kMostTreeBytes = 48U << 20U;
 
 // Room for a rank's blocks in the form in which they are merged: a token may take more room than
-// the byte it stands for, but only where there are few of them.
+// the byte it replaces, but only where there are few of them.
 constexpr std::size_t kTokensPerByte = 4, kMostShareBytes = kTokensPerByte * kMostTreeBytes;
 
 // Of all ranks' marks of time in a merged trace, and of a rank's text that goes with them.

@@ -46,8 +46,8 @@ void add_world() noexcept {
   add_process_text(text.c_str(), text.size());
 }
 
-// Several homes may share an account, and with it the folder of buffers: whoever joins what a death
-// left has to know whose it is (python/iotune/traces/leftovers.py).
+// Several homes may share an account, and with it the folder of buffers: the process that joins
+// what a death left has to know whose it is (python/iotune/traces/leftovers.py).
 void add_state_folder(ProcessText& text) noexcept {
   static constexpr char kBelow[] = "/iotune";
   const char* const home = configuration().state_home;

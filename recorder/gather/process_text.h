@@ -12,7 +12,7 @@ using ProcessText = ShortText<12288>;
 // open may happen on a signal's or a user-level thread's small one.
 void describe_process(ProcessText& text, const ClockReading& first, TickRate rate) noexcept;
 
-// What MPI_Init told; also added to a buffer that exists already. `rank_from`: the launcher's
+// What MPI_Init returned; also added to a buffer that exists already. `rank_from`: the launcher's
 // variable where there is no MPI_COMM_WORLD, else nullptr; kept as it is.
 void set_world(int rank, int size, const char* mpi, const char* rank_from) noexcept;
 

@@ -9,7 +9,7 @@
 #include "core/os/short_text.h"
 #include "core/os/signal_context.h"
 #include "core/process/configuration.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_facts.h"
 #include "core/process/thread_state.h"
 #include "core/run/run_identity.h"
@@ -52,7 +52,7 @@ bool run_has_buffer_of(long pid) noexcept {
 
 void note_terminated(long pid) noexcept {
   if (pid <= 0 || g_recording == kNothing || t_thread.ours != 0 || in_vfork_child() ||
-      is_narrowed() || may_be_in_signal_handler() || on_small_alternate_stack()) {
+      has_dropped_privileges() || may_be_in_signal_handler() || on_small_alternate_stack()) {
     return;
   }
   const int kept = errno;

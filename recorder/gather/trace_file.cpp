@@ -142,7 +142,7 @@ bool site_directory(const char* name, ShortText<4096>& path) noexcept {
   if (*site.pattern == '\0' || !place_answers(site.pattern)) return false;
   const char* const why = site_folder(site.pattern, name, site.for_group, true, path);
   if (why == nullptr) return true;
-  // Whoever named the trace himself does not miss the folder.
+  // A user who named the trace does not miss the folder.
   if (configuration().trace_path == nullptr) {
     static constinit bool said = false;
     ShortText<1024> text;

@@ -8,7 +8,8 @@ namespace iotune::recorder {
 
 enum class Leaves : std::uint8_t {
   kTrace,   // its calls are worth one, or it was asked for one (IOTUNE_TRACE)
-  kBuffer,  // alone they are not; others of its run have calls, and whoever joins these decides
+  kBuffer,  // alone they are not; others of its run have calls, and the process that joins these
+            // decides
   kNothing
 };
 

@@ -10,7 +10,7 @@
 
 namespace iotune::recorder {
 
-// A transfer at `offset` of what a traced descriptor stands for. Before the call offset is -1 where
+// A transfer at `offset` of the file of a traced descriptor. Before the call offset is -1 where
 // only the kernel knows it, and bytes are what is asked for (-1: a vector's).
 struct Transfer {
   int fd;

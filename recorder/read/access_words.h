@@ -18,7 +18,7 @@ struct AccessWords {
   std::optional<std::int64_t> length_bytes;  // of calls that move data; nothing where they failed
 };
 
-// The bytes that calls of one function of POSIX, stdio or MPI-IO moved, told by their numbers
+// The bytes that calls of one function of POSIX, stdio or MPI-IO moved, known by their numbers
 // alone.
 class MovedBytes {
  public:

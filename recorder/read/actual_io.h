@@ -8,7 +8,7 @@
 
 namespace iotune::recorder {
 
-// Of H5D_mpio_actual_io_mode_t; the last one stands for what later versions of HDF5 may add.
+// Of H5D_mpio_actual_io_mode_t; the last one means what later versions of HDF5 may add.
 inline constexpr std::size_t kActualModes = 6;
 const char* actual_mode_text(std::size_t mode);
 

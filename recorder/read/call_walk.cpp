@@ -167,7 +167,7 @@ bool ThreadWalk::next(CallGroup& group) {
     if (outermost) complete();
     if (release_held) return true;
   }
-  // Calls whose outermost call was never recorded, or is told in totals.
+  // Calls whose outermost call was never recorded, or is only counted in totals.
   if (release(group)) return true;
   if (totals_.empty()) return false;
   group.totals = std::move(totals_);

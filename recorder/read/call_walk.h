@@ -56,7 +56,7 @@ struct CallGroup {
   std::vector<std::uint32_t> by_end;  // the calls' indices in the order in which they ended
   std::vector<std::shared_ptr<const CallBatch>> batches;  // keeps the calls alive
   LeftOut left_out;
-  // Of a batch that is told in totals; then there are no calls, but by calls_of().
+  // Of a batch that is only counted in totals; then there are no calls, but by calls_of().
   std::vector<StreamTotals> totals;
   const EventsPlace* totals_of = nullptr;
 
@@ -122,7 +122,7 @@ class ProcessWalk {
 
   // The groups of all threads in the order of their starts; false at the end.
   bool next(CallGroup& group);
-  // The calls of a group that is told in totals, as one group. False on damage.
+  // The calls of a group that is only counted in totals, as one group. False on damage.
   bool calls_of(CallGroup& group) const;
   std::uint64_t unreadable_batches() const;
   // Of each thread the group that comes next. What was read before is not needed any more.

@@ -31,7 +31,7 @@ class TraceReader {
   // The calls of one process; memory is needed for the processes that the caller keeps.
   ProcessCalls read(std::size_t process) const;
 
-  // For whoever walks the calls without keeping them (call_walk.h).
+  // For code that walks the calls without keeping them (call_walk.h).
   const TraceIndex& index() const { return index_; }
 
   // Damage of the file as a whole.

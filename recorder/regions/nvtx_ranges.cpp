@@ -78,9 +78,9 @@ const void* owner_of(const void* domain) noexcept {
 }
 
 // Wide characters, as far as they are ASCII.
-class Narrowed {
+class AsciiName {
  public:
-  explicit Narrowed(const wchar_t* text) noexcept {
+  explicit AsciiName(const wchar_t* text) noexcept {
     std::size_t i = 0;
     for (; text != nullptr && text[i] != L'\0' && i + 1 < sizeof text_; ++i) {
       text_[i] = text[i] < 0x80 ? static_cast<char>(text[i]) : '?';
@@ -115,7 +115,7 @@ int push(const void* domain, const EventAttributes* event) noexcept {
   }
   const std::int64_t value = value_of(*event);
   if (event->message_type == kUnicode) {
-    const Narrowed name(static_cast<const wchar_t*>(event->message));
+    const AsciiName name(static_cast<const wchar_t*>(event->message));
     return begin_region(owner, name.c_str(), value) == 0 ? 0 : -1;
   }
   const bool named = event->message_type == kAscii || event->message_type == kRegistered;
@@ -130,7 +130,7 @@ int push_text(const char* name) noexcept {
   return begin_region(&kDefaultDomain, name, kNoRegionValue) == 0 ? 0 : -1;
 }
 int push_wide(const wchar_t* text) noexcept {
-  return push_text(Narrowed(text).c_str());
+  return push_text(AsciiName(text).c_str());
 }
 int pop(const void* domain) noexcept {
   return end_region(owner_of(domain), nullptr) == 0 ? 0 : -1;
@@ -142,13 +142,13 @@ const void* keep_text(const void* /*domain*/, const char* text) noexcept {
   return g_texts.keep(text);
 }
 const void* keep_wide(const void* /*domain*/, const wchar_t* text) noexcept {
-  return g_texts.keep(Narrowed(text).c_str());
+  return g_texts.keep(AsciiName(text).c_str());
 }
 const void* make_domain(const char* name) noexcept {
   return g_texts.keep(name);
 }
 const void* make_wide_domain(const wchar_t* name) noexcept {
-  return g_texts.keep(Narrowed(name).c_str());
+  return g_texts.keep(AsciiName(name).c_str());
 }
 
 // NvtxExportTableCallbacks: the program's tables of functions, by module.

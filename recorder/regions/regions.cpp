@@ -24,7 +24,7 @@ constexpr const char* kOtherName = "(other regions)";
 constexpr int kMostOpen = 64;
 // Entries of a name that are recorded one by one.
 constexpr std::uint32_t kMostAlone = 256;
-// Longer names are cut; what was cut off is told by its hash.
+// Longer names are cut; its hash distinguishes what was cut off.
 constexpr std::size_t kNameBytes = 208, kHashDigits = 8;
 // Before there is a file records of regions have to fit into the early ring, and leave room for
 // calls: for each name what its first entry and its sum take, and further entries as far as they
@@ -73,7 +73,7 @@ std::uint64_t hash_of(const char* name) noexcept {
   return Fnv1a::of(name);
 }
 
-// The text that stands for a name in the trace.
+// The text of a name in the trace.
 void copy_name(const char* name, std::uint64_t hash, char (&to)[kNameBytes]) noexcept {
   std::size_t bytes = strnlen(name, kNameBytes);
   if (bytes < kNameBytes) {

@@ -29,7 +29,7 @@ struct IoTotals {
   }
 };
 
-// Of one ring, used by the thread that owns the ring, or by whoever empties it.
+// Of one ring, used by the thread that owns the ring, or by the thread that empties it.
 class RingAccount {
  public:
   // The memory of a ring, or a copy of it, and the ring's word.

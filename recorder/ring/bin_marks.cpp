@@ -20,8 +20,8 @@ std::uint64_t since(std::uint64_t stamp, std::uint64_t first) noexcept {
   return ticks > UINT64_MAX / 2 ? 0 : ticks;
 }
 
-// Of the marks in each bin of the new width the first one stays. Whoever reads them in the midst of
-// that finds some twice, and these out of order.
+// Of the marks in each bin of the new width the first one stays. A thread that reads them in the
+// midst of that finds some twice, and these out of order.
 unsigned join_bins(TimeMark* marks, unsigned count, unsigned shift,
                    std::uint64_t first_ticks) noexcept {
   unsigned kept = 0;

@@ -8,7 +8,7 @@
 #include "core/os/mapped_file.h"
 #include "core/os/raw_syscall.h"
 #include "core/process/configuration.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_facts.h"
 #include "core/process/process_namespace.h"
 #include "core/run/run_identity.h"
@@ -78,7 +78,7 @@ bool BufferFile::create(const char* directory, const ClockReading& first) noexce
 std::byte* BufferFile::add_segment(SegmentKind kind, std::uint32_t thread,
                                    std::size_t bytes) noexcept {
   MapFailure& full = full_[static_cast<int>(kind)];
-  if (full != MapFailure::kNone || is_narrowed()) return nullptr;
+  if (full != MapFailure::kNone || has_dropped_privileges()) return nullptr;
   const std::uint32_t count = header_->segments.load(std::memory_order_relaxed);
   full = MapFailure::kLimit;
   if (count == kMaxBufferSegments || file_bytes_ + bytes > configuration().buffer_limit_bytes) {
@@ -135,10 +135,11 @@ bool BufferFile::add_block_segment(std::size_t whole, std::uint64_t most_bytes) 
   return true;
 }
 
-// A block counts twice for a moment, in the file and in memory, and never not at all: whoever
-// reads the buffer of a process that died in here drops one of them by its thread and epoch.
+// A block counts twice for a moment, in the file and in memory, and never not at all: a process
+// that reads the buffer of a process that died in here drops one of them by its thread and epoch.
 bool BufferFile::spill() noexcept {
-  if (is_narrowed() || holds_ > 0 || count_ < 2 || configuration().spill_limit_bytes == 0) {
+  if (has_dropped_privileges() || holds_ > 0 || count_ < 2 ||
+      configuration().spill_limit_bytes == 0) {
     return false;
   }
   if (!spill_.exists()) {

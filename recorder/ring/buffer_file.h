@@ -27,7 +27,7 @@ struct BufferHeader {
   std::uint32_t zero;
   std::uint64_t joined_calls;
   std::atomic<std::uint64_t> spilled;
-  std::uint64_t process_namespace;  // of `pid`; 0: not told
+  std::uint64_t process_namespace;  // of `pid`; 0: not known
   std::uint8_t reserved[32];
   Segment segment[kMaxBufferSegments];
 };
@@ -80,8 +80,8 @@ class BufferFile {
 
   // Unlinks the file and what belongs to it.
   void remove() noexcept;
-  // It stays for whoever joins it, as after a kill, and is no longer written to: a change of it
-  // was cut short. Other threads may still read its memory.
+  // It stays for the process that joins it, as after a kill, and is no longer written to: a change
+  // of it was cut short. Other threads may still read its memory.
   void leave() noexcept { left_ = true; }
   // Whether the file lies on the file system that `path` is on.
   bool is_on_file_system_of(const char* path) const noexcept;

@@ -46,7 +46,7 @@ struct Buffer {
 extern Buffer g_buffer;
 // Of these, ring_count. Beside it, because zeros take no room in the library.
 extern RingPlace g_ring_places[kMaxRings];
-// Taken by whoever encodes a ring or adds a segment.
+// Taken by the thread that encodes a ring or adds a segment.
 extern ProcessLock g_buffer_lock;
 
 // Takes the rate of the ticks anew. The lock is held.

@@ -74,7 +74,7 @@ Numbers numbers_of(const char* path) noexcept {
   return numbers;
 }
 
-// A number that began again where another one counted on stands for a kind of files:
+// A number that began again where another one counted on marks a kind of files:
 // out_0001_h1.h5, then out_0002_h0.h5. Only where one is opened again nothing counts on.
 void find_telling(SampledSeries& series, const Numbers& now) noexcept {
   bool counts = false;

@@ -6,7 +6,7 @@
 #include "core/process/configuration.h"
 #include "core/process/fork_marker.h"
 #include "core/process/jump_safe_guard.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_events.h"
 #include "core/process/thread_state.h"
 #include "core/run/run_identity.h"
@@ -62,7 +62,7 @@ void enlist_buffer() noexcept {
 }
 
 void calibrate() noexcept {
-  if (is_narrowed()) return;  // the rate of that moment stays
+  if (has_dropped_privileges()) return;  // the rate of that moment stays
   const ClockReading now = read_clocks();
   g_buffer.rate = rate_between(g_buffer.first, now, g_buffer.rate);
   if (!g_buffer.file.exists()) return;
@@ -123,7 +123,7 @@ bool make_buffer() noexcept {
 bool start_buffer() noexcept {
   if (in_vfork_child()) return false;
   if (g_buffer.file.exists()) return true;
-  if (g_buffer.failed || is_narrowed()) return false;
+  if (g_buffer.failed || has_dropped_privileges()) return false;
   const OwnCode own;
   const SignalSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
   if (!guard.held()) return false;
@@ -160,7 +160,7 @@ Ring* ring_of_this_thread(bool for_marks) noexcept {
   if (in_vfork_child()) return nullptr;
   const bool names_files = g_buffer.inherited && !for_marks;
   if (t_thread.ring != nullptr && !g_buffer.file.exists() && !names_files) return t_thread.ring;
-  if (is_narrowed()) {
+  if (has_dropped_privileges()) {
     // A new one needs memory.
     const SignalSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
     Ring* const spare = guard.held() ? take_spare_ring() : nullptr;
@@ -210,7 +210,7 @@ std::uint32_t recorded_threads() noexcept {
 
 void count_dropped(std::uint64_t calls) noexcept {
   // The file is the parent's.
-  if (is_narrowed() && is_copied_memory()) return;
+  if (has_dropped_privileges() && is_copied_memory()) return;
   if (g_buffer.file.exists()) {
     __atomic_fetch_add(&g_buffer.file.header().dropped, calls, __ATOMIC_RELAXED);
   } else {
@@ -244,7 +244,7 @@ void store_rings() noexcept {
 }
 }  // namespace
 
-void prepare_buffer_for_narrowing(bool takes_memory) noexcept {
+void prepare_buffer_for_privilege_drop(bool takes_memory) noexcept {
   if (!g_buffer.file.exists()) return;
   mark_memory();
   ring_of_this_thread();
@@ -265,7 +265,8 @@ void prepare_buffer_for_narrowing(bool takes_memory) noexcept {
 }
 
 void leave_file_system_of(const char* path) noexcept {
-  if (path == nullptr || is_narrowed() || in_vfork_child() || !g_buffer.file.exists()) return;
+  if (path == nullptr || has_dropped_privileges() || in_vfork_child() || !g_buffer.file.exists())
+    return;
   const OwnCode own;
   const SignalSafeGuard guard(g_buffer_lock);
   if (!g_buffer.file.is_on_file_system_of(path)) return;
@@ -294,7 +295,7 @@ const IoTotals& moved_by_stored_calls() noexcept {
 }
 
 TickReading last_tick_reading(bool may_wait) noexcept {
-  if (is_narrowed()) return {{ticks_now(), 0, 0}, g_buffer.rate};
+  if (has_dropped_privileges()) return {{ticks_now(), 0, 0}, g_buffer.rate};
   if (may_wait) {
     const SignalSafeGuard guard(g_buffer_lock);
     first_calibration();
@@ -307,7 +308,7 @@ namespace {
 constexpr timespec kHurry = {0, 50'000'000};
 
 void end_held_buffer(const char* how) noexcept {
-  // Whoever joins the buffer stores them where this process has no memory to do so.
+  // The process that joins the buffer stores them where this process has no memory to do so.
   if (have_scratch()) store_rings();
   calibrate();
   const bool nothing_new =
@@ -327,8 +328,8 @@ void end_held_buffer(const char* how) noexcept {
 void end_buffer(const char* how) noexcept {
   if (!g_buffer.file.exists()) return;
   const OwnCode own;
-  const SignalSafeGuard guard(g_buffer_lock,
-                              is_narrowed() ? Waiting::kNotInHandler : Waiting::kAsLongAsItTakes);
+  const SignalSafeGuard guard(
+      g_buffer_lock, has_dropped_privileges() ? Waiting::kNotInHandler : Waiting::kAsLongAsItTakes);
   if (guard.held()) end_held_buffer(how);
 }
 

@@ -20,7 +20,7 @@ inline constexpr int kTimesKinds = 5;
 
 struct RegionTable;  // recorder/regions/regions.h
 
-// A thread's ring, in memory that a fork wipes: a child that was not told of its birth finds no
+// A thread's ring, in memory that a fork wipes: a child that does not know of its fork finds no
 // ring. When its thread has ended another one gets it. `word` is epoch << 32 | bytes in use,
 // published after each whole record.
 struct alignas(64) Ring {
@@ -81,16 +81,16 @@ void add_process_text(const char* text, std::size_t bytes) noexcept;
 
 // Encodes all rings, writes END with `how`, and marks the buffer ended.
 void end_buffer(const char* how) noexcept;
-// Leaves it to whoever joins the buffer where another thread holds it for 50 ms: it may hang in a
-// file system, and this process is to end all the same. False: left so.
+// Leaves it to the process that joins the buffer where another thread holds it for 50 ms: it may
+// hang in a file system, and this process is to end all the same. False: left so.
 bool end_buffer_in_a_hurry(const char* how) noexcept;
 // Removes the file with all calls in it, likewise.
 void drop_buffer() noexcept;
 
-// Stores what was recorded, because the program is about to give up rights (narrowing.h), and takes
-// the memory that later records may need. Without `takes_memory` it gives some back instead: what
-// fills its ring is dropped then.
-void prepare_buffer_for_narrowing(bool takes_memory) noexcept;
+// Stores what was recorded, because the program is about to give up rights (privilege_drop.h), and
+// takes the memory that later records may need. Without `takes_memory` it gives some back instead:
+// what fills its ring is dropped then.
+void prepare_buffer_for_privilege_drop(bool takes_memory) noexcept;
 
 // The file system that `path` is on is about to be unmounted: if the buffer lies there, it would be
 // busy. The buffer stays in memory, and this process writes its trace at the exit.

@@ -216,7 +216,8 @@ class RepeatCursor {
     if (duration_ticks < written.least_ticks) publish(written.least_ticks, duration_ticks);
     if (duration_ticks > written.largest_ticks) publish(written.largest_ticks, duration_ticks);
     publish(written.last_end_ticks, end_ticks);
-    // Last: whoever reads the ring meanwhile, or after the process was killed, finds whole calls.
+    // Last: a process that reads the ring meanwhile, or after the process was killed, finds whole
+    // calls.
     const std::uint64_t calls = *calls_ + 1;
     __atomic_store_n(calls_, calls, __ATOMIC_RELEASE);
     expected_ = leaf.after;

@@ -13,7 +13,7 @@
 namespace iotune::recorder {
 namespace {
 
-// Calls of a thread whose times are kept one by one, by Times. An HDF5 call stands for many below.
+// Calls of a thread whose times are kept one by one, by Times. Below an HDF5 call there are many.
 constexpr std::uint16_t kExactCalls[kTimesKinds] = {0, 256, 128, 32, 64};
 
 // Instead of an owner: no numbers of the kernel's, so that nobody takes them for ended threads.

@@ -36,7 +36,8 @@ bool SpillFile::create(const char* buffer_path, std::span<const std::byte> proce
   link_.add(buffer_path, static_cast<std::size_t>(dot - buffer_path)) << kSpillSuffix;
   path_.add(slash, static_cast<std::size_t>(dot - slash)) << kSpillSuffix;
   if (link_.cut() || path_.cut()) return false;
-  // The link first: whoever finds the buffer of a process that died meanwhile finds the file.
+  // The link first: a process that finds the buffer of a process that died meanwhile finds the
+  // file.
   if (raw::symlink(path_.c_str(), link_.c_str()) != 0) return false;
   fd_ = raw::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   // Which file it is, its name tells: the descriptor may be another thread's by now.

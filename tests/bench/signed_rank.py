@@ -3,7 +3,7 @@
 A ratio of medians forgets which runs shared a round, and its interval is as wide as the machine
 drifts. Here each two rounds in a row, whose arms ran in opposite orders, make one number: what the
 order costs and what drifts evenly is in it once with either sign. Of these the Hodges-Lehmann
-estimate is told, the median of the means of all pairs, with the interval of Wilcoxon's signed
+estimate is reported, the median of the means of all pairs, with the interval of Wilcoxon's signed
 ranks: neither asks for a shape beyond symmetry, and a few wild runs move them little.
 """
 

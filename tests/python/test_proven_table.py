@@ -26,7 +26,7 @@ from support.repository import COMPANIONS, ROOT, program_source
 
 pytestmark = pytest.mark.mpi
 
-# Launcher's name in mpis.py, and what Open MPI is told to take as its MPI-IO.
+# Launcher's name in mpis.py, and what Open MPI is set to take as its MPI-IO.
 SITES = [(site.mpi, site.mpi_io) for site in prove_table.SITES]
 # In `make check`, of Debian's two: settings whose fault was seen elsewhere.
 QUICK = [
@@ -78,7 +78,7 @@ def test_all(name, mpi_io, scratch, monkeypatch) -> None:
 
 
 def test_the_record_has_every_proven_row() -> None:
-    """Whoever adds a row runs `prove_table.py` for it: the record is what a row rests on."""
+    """Who adds a row runs `prove_table.py` for it: the record is what a row rests on."""
     record = prove_table.recorded()
     assert all(one["seeds"] >= SEEDS for one in record), "fewer seeds than a proof has"
     alone = prove_table.SERIAL_HDF5
@@ -194,7 +194,7 @@ def test_an_hdf5_without_mpi_is_proven_by_itself(library, scratch, monkeypatch) 
 
 
 def test_settings_reach_the_files_of_an_hdf5_without_mpi(scratch) -> None:
-    """The prover is told what the tuner sets: the file is another one."""
+    """The prover gets what the tuner sets: the file is another one."""
     for library in SERIAL[:1]:
         sizes = {}
         for settings in ({}, {"alignment": "0,65536"}, {"meta_block_size": "1048576"}):
@@ -269,7 +269,7 @@ def test_nothing_unknown_is_left_here(scratch, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("words", [("--on", "/nowhere"), ("--setting", "luck"), ("-n", "1")])
-def test_mistakes_are_told_in_a_line(words, scratch) -> None:
+def test_mistakes_are_reported_in_a_line(words, scratch) -> None:
     done = iotune("prove", *words)
     assert done.returncode != 0 and "Traceback" not in done.stderr, done.stderr
     assert any(word in done.stderr for word in words), done.stderr

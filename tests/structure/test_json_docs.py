@@ -51,6 +51,6 @@ def test_the_page_is_written_from_the_schemas() -> None:
     assert kept == page.page(), "run python -m iotune.schemas.page > docs/json.md"
 
 
-def test_an_unknown_name_is_told_with_the_known_ones() -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones() -> None:
     with pytest.raises(Error, match="'shows'.*show, train"):
         schema("shows")

@@ -16,7 +16,7 @@ from support.tracked_files import tracked
 
 LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
 PAGE = re.compile(r"(?<![\w/.-])docs/(?:[\w-]+/)*[\w-]+\.md\b")
-# A path from the top of the tree, perhaps with a star in its last part. What stands for any name is
+# A path from the top of the tree, perhaps with a star in its last part. What matches any name is
 # written in capitals: bench_NAME.py, schema_vN.sql.
 ENDS = r"\.(?:cpp|c\.in|c|h|py|sql|md|json|map|table)\b"
 PATH = re.compile(r"(?<![\w/.<-])(?:[a-z][a-z0-9_]*/)+[\w.*-]*" + ENDS)

@@ -1,4 +1,4 @@
-"""Ranks of two builds talk only where the sources that talk are the same ones."""
+"""Ranks of two builds exchange messages only if all sources that do so are the same."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import re
 from support.repository import ROOT
 
 # Calls through MpiApi that send, receive or agree; agreement.h's own functions.
-TALKS = re.compile(
+SENDS = re.compile(
     r"(?:\.|->)MPI_(?:Bcast|Allreduce|Reduce|Gather|Allgather|Send|Recv|Sendrecv|Scatter)\("
     r"|\b(?:all_agree|receive_decision|decline)\("
 )
 ROOMS = ("core", "recorder", "prefetch", "logstore", "tuner")
 
 
-def test_every_source_that_talks_makes_the_number() -> None:
+def test_every_source_that_sends_is_in_the_version() -> None:
     text = (ROOT / "core/CMakeLists.txt").read_text()
     listed = set(re.search(r"set\(protocol\n(.*?)\)", text, re.DOTALL)[1].split())  # type: ignore[index]
-    talking = {
+    sending = {
         str(path.relative_to(ROOT))
         for room in ROOMS
         for path in (ROOT / room).rglob("*.cpp")
-        if TALKS.search(path.read_text())
+        if SENDS.search(path.read_text())
     }
-    assert talking and talking <= listed, talking - listed
+    assert sending and sending <= listed, sending - listed
     assert all((ROOT / path).is_file() for path in listed)

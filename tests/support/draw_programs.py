@@ -27,8 +27,8 @@ WHO = ("all", "all", "all", "odd", "first", "last", "notlast")
 OWN_HINTS = ("-", "-", "-", "cb_nodes=1", "romio_cb_write=disable", "cb_buffer_size=65536")
 
 # The parameters of patterndb/settings/parameters.h, with values that differ from the defaults. Not
-# evict_on_close: whoever asks for it takes the risk that a program's second open of a file, which
-# iotune gives no settings, fails beside the first one.
+# evict_on_close: a user who asks for it takes the risk that a program's second open of a file,
+# which iotune gives no settings, fails beside the first one.
 SETTINGS: dict[str, tuple[str, ...]] = {
     "alignment": ("0,4096", "4096,4096", "65536,65536", "1,1048576"),
     "meta_block_size": ("0", "65536", "1048576"),

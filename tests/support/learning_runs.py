@@ -35,7 +35,7 @@ def observed(place: Place) -> set[object]:
 def irregular_run(
     place: Place, milliseconds: int | None, calls: int = 5000, program: Path | None = None
 ) -> str:
-    """The name of a run of many calls that no loop stands for, `calls` of each rank."""
+    """The name of a run of many calls that no loop describes, `calls` of each rank."""
     place.trace.unlink(missing_ok=True)
     done = place.mpi(2, program or place.bin / "irregular_writes", "irregular.dat", calls,
                      IOTUNE_LEARN_MS=milliseconds)  # fmt: skip

@@ -13,7 +13,7 @@ from pathlib import Path
 from support.place import Place, not_verified
 from support.repository import COMPANIONS, program_source
 
-# As root, and with more ranks than cores, Open MPI 4 and 5 run only if told so.
+# As root, and with more ranks than cores, Open MPI 4 and 5 run only if asked so.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

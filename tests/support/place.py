@@ -58,7 +58,7 @@ class Place:
         return env | preloaded.variables(*self.libraries(preload))
 
     def on_fake_nodes(self, what: str) -> bool:
-        """Let mpi() start its ranks on four; False, with `what` told, where there can be none."""
+        """Let mpi() start its ranks on four; False, and `what` reported, where none can be."""
         if os.getuid() != 0:
             not_verified(f"{what}: fake nodes want root")
             return False

@@ -1,4 +1,4 @@
-"""Settings told by a configuration, and what a trace says became of them."""
+"""Settings given by a configuration, and what a trace says became of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-VERDICTS = ("applied", "without effect", "refused", "unverifiable", "not told of")
+VERDICTS = ("applied", "without effect", "refused", "unverifiable", "not listed")
 
 
 def write_config(path: Path, **settings: object) -> Path:

@@ -106,7 +106,7 @@ def contents(place: TorturePlace, folder: Path) -> dict[str, str]:
 
 
 def groups(place: TorturePlace, program: Program, tuned: bool, main: Path) -> list[object]:
-    """What the launcher is told to start."""
+    """What the launcher is to start."""
     apart: list[object] = [main, "script"]
     if program.launch == "mpmd":
         apart = [place.other, "script"]
@@ -276,7 +276,7 @@ def place_at(build: Path, mpirun: str, scratch: Path, buffers: Path) -> TortureP
     return place
 
 
-def told(records: list[dict[str, Any]]) -> str:
+def reported(records: list[dict[str, Any]]) -> str:
     """The counts, a line a setting."""
     skipped = {record["seed"]: record["skipped"] for record in records if "skipped" in record}
     records = [record for record in records if "skipped" not in record]
@@ -326,7 +326,7 @@ def save(file: Path, build: dict[str, str], records: list[dict[str, Any]]) -> No
 
 def some(place: TorturePlace, first: int, programs: int) -> list[dict[str, Any]]:
     records = [torture(place, first + i) for i in range(programs)]
-    print(told(records))
+    print(reported(records))
     faults = [(r["seed"], r["fault"]) for r in records if r["fault"] is not None]
     assert not faults, faults
     return records
@@ -364,7 +364,7 @@ def soak(place: TorturePlace, file: Path, most: int, until: float) -> None:
         if len(records) % 10 == 0:
             save(file, build, records)
     save(file, build, records)
-    print(told(records))
+    print(reported(records))
     faults = [r["seed"] for r in records if r["fault"] is not None]
     assert not faults, f"seeds {faults}; one alone: --seed N"
     whole = [record for record in records if "skipped" not in record]
@@ -373,8 +373,8 @@ def soak(place: TorturePlace, file: Path, most: int, until: float) -> None:
         return
     found = {source for record in whole for source in record.get("sources", [])}
     assert found >= SOURCES or most < PROGRAMS, f"no decision came from {SOURCES - found}"
-    told_of = {name for record in whole for name in record.get("outcomes", {})}
-    assert told_of >= set(SETTINGS), f"no program was told of {set(SETTINGS) - told_of}"
+    reached = {name for record in whole for name in record.get("outcomes", {})}
+    assert reached >= set(SETTINGS), f"no program reported {set(SETTINGS) - reached}"
     drawn = Counter(name for record in whole for name in record["settings"])
     few = {name: drawn[name] for name in SETTINGS if drawn[name] < LEAST_PROGRAMS_A_SETTING}
     assert not few or most < PROGRAMS, few
@@ -385,11 +385,15 @@ def main() -> None:
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--mpirun", default="mpirun.mpich")
     parser.add_argument("--seed", type=int, help="this program alone, and what it saw")
-    parser.add_argument("--first", type=int, default=100000, help="eight, thirty: seed of the first")
+    parser.add_argument(
+        "--first", type=int, default=100000, help="eight, thirty: seed of the first"
+    )
     parser.add_argument("--json", type=Path, help="soak: default build/soak/torture.json")
     parser.add_argument("--programs", type=int, help="soak: how many; default 1000 or 300")
     parser.add_argument("--minutes", type=float, default=1e6)
-    parser.add_argument("case", choices=["eight", "thirty", "soak", "thirty-openmpi", "soak-openmpi"])
+    parser.add_argument(
+        "case", choices=["eight", "thirty", "soak", "thirty-openmpi", "soak-openmpi"]
+    )
     options = parser.parse_args()
     import tempfile
 

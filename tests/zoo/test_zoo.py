@@ -64,7 +64,7 @@ def test_words_of_iotune_in_default_mode_are_found(cage_of: CageOf) -> None:
     ]
 
 
-def test_a_program_that_differs_bare_from_bare_is_told(cage_of: CageOf) -> None:
+def test_a_program_that_differs_bare_from_bare_is_reported(cage_of: CageOf) -> None:
     faults = visit(cage_of(Entry("random", "head -c 20 /dev/urandom >file"))).faults
     assert any(f.startswith("bare differs from bare: file: other bytes") for f in faults)
 
@@ -127,7 +127,7 @@ def test_every_entry_says_where_it_comes_from() -> None:
         assert entry.needs and (entry.packages or entry.wheels), entry.name
 
 
-def test_a_wrong_table_is_told(tmp_path: Path) -> None:
+def test_a_wrong_table_is_reported(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text('[a]\nrun = "true"\nfiles = [{ match = "x" }]\n')
     with pytest.raises(ValueError, match="a: files: match, because"):
         read_table(tmp_path / "t.toml")

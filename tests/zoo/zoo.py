@@ -59,18 +59,20 @@ def visit(cage: Cage, seed: int = 1, bare_only: bool = False) -> Outcome:
         left = cage.arm(name, seed)
         found = differences(bare, left, entry, contents=name.startswith("settings"))
         outcome.faults += [f"{name}: {d}" for d in shortened(found)]
-        if name.startswith("default") and left.told():
-            outcome.faults.append(f"{name}: not silent: {left.told()}")
-        elif said := [t for t in left.told() if not t.startswith(USUAL)]:
+        if name.startswith("default") and left.reported():
+            outcome.faults.append(f"{name}: not silent: {left.reported()}")
+        elif said := [t for t in left.reported() if not t.startswith(USUAL)]:
             outcome.notes.append(f"{name} said: {said[:3]}")
     seen = cage.files_in_trace()
     if not seen and not entry.unseen:
         outcome.faults.append("recorded: no file of the program stands in the trace")
     outcome.faults += Reader(cage).run()
-    told = cage.settings_told()
-    if entry.tuned and not any(line.endswith(SET) for line in told):
-        outcome.faults.append(f"settings: none was set: {told}")
-    outcome.notes.append(f"{len(seen)} files in the trace; settings: {', '.join(told) or 'none'}")
+    reported = cage.settings_reported()
+    if entry.tuned and not any(line.endswith(SET) for line in reported):
+        outcome.faults.append(f"settings: none was set: {reported}")
+    outcome.notes.append(
+        f"{len(seen)} files in the trace; settings: {', '.join(reported) or 'none'}"
+    )
     outcome.seconds = time.monotonic() - began
     return outcome
 

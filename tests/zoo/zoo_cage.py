@@ -158,16 +158,16 @@ class Cage:
         return done.stdout if done.returncode == 0 else ""
 
     def files_in_trace(self) -> list[str]:
-        told = self.asked("show", "--json", self.scratch / "recorded.iotrace")
-        files = json.loads(told)["files"] if told else []
+        reported = self.asked("show", "--json", self.scratch / "recorded.iotrace")
+        files = json.loads(reported)["files"] if reported else []
         return [f["path"] for f in files if f["path"].startswith(f"{self.here}/")]
 
-    def settings_told(self) -> list[str]:
+    def settings_reported(self) -> list[str]:
         """Each drawn setting that the programs' files met, with its verdict: cb_nodes applied."""
         found = set()
         for number in (1, 2):
-            told = self.asked("show", "--calls", "--layer", "iotune", "--call", "iotune_setting",
+            said = self.asked("show", "--calls", "--layer", "iotune", "--call", "iotune_setting",
                               "--json", self.scratch / f"settings-{number}.iotrace")  # fmt: skip
-            for call in map(json.loads, told.splitlines()):
+            for call in map(json.loads, said.splitlines()):
                 found.add(f"{call['texts'][1]} {VERDICTS[call['numbers'][0]]}")
         return sorted(found)

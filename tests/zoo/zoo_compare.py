@@ -28,7 +28,7 @@ class Left:
     err: bytes
     folder: Path
 
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         """Lines of iotune on stderr."""
         return [line for line in _text(self.err) if line.startswith("iotune:")]
 

@@ -53,7 +53,7 @@ class Reader:
         trace = scratch / "recorded.iotrace"
         if not trace.exists():
             return self.faults
-        told = self._json("show", "--json", trace)
+        reported = self._json("show", "--json", trace)
         for words in ("show", "show --all", "show --calls --limit 3000", "explain", "advise",
                       "analyze"):  # fmt: skip
             self._ask(*words.split(), trace)
@@ -64,7 +64,7 @@ class Reader:
         if other.exists():
             self._ask("diff", trace, other)
             self._json("diff", "--json", trace, other)
-        self._exports(trace, told)
+        self._exports(trace, reported)
         return self.faults
 
     def _ask(self, *words: object) -> Said:
@@ -116,7 +116,7 @@ class Reader:
         if found := re.search(r'(x|y|width|height|d|points|transform)="[^"]*\b(nan|inf)\b', text):
             self.faults.append(f"{said}: {found.group()[:100]!r} in a figure")
 
-    def _exports(self, trace: Path, told: dict[str, Any]) -> None:
+    def _exports(self, trace: Path, reported: dict[str, Any]) -> None:
         scratch = self.cage.scratch
         kinds = {"csv": "calls.csv", "perfetto": "calls.json", "bytes-by-time": "time.csv",
                  "parquet": "calls.parquet"}  # fmt: skip
@@ -126,12 +126,12 @@ class Reader:
             rows = list(csv.DictReader(file))
         events = json.loads((scratch / "calls.json").read_text(errors="surrogateescape"))
         slices = [one for one in events["traceEvents"] if one.get("ph") in ("X", "B")]
-        if told and told["calls"] != len(rows):
-            self.faults.append(f"show counts {told['calls']} calls, the CSV has {len(rows)}")
+        if reported and reported["calls"] != len(rows):
+            self.faults.append(f"show counts {reported['calls']} calls, the CSV has {len(rows)}")
         if len(slices) < sum(row["layer"] != "iotune" for row in rows):
             self.faults.append(f"perfetto has {len(slices)} slices of {len(rows)} calls")
         moved = bytes_by_file((scratch / "time.csv").open(newline="", errors="surrogateescape"))
-        for one in told.get("files", []):
+        for one in reported.get("files", []):
             for way, operation in (("written", "write"), ("read", "read")):
                 here, there = one[f"bytes_{way}"], moved.get((one["path"], operation), 0)
                 if here != there:

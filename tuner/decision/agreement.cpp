@@ -18,8 +18,8 @@ constinit int g_keyval = 0;
 constinit bool g_keyval_made = false;
 constinit const MpiApi* g_mpi = nullptr;
 
-// The number of further opens on the world's communicator that get no settings: rank 0 has told all
-// ranks, so that these opens need no message. Opens are collective, so all ranks count the same
+// The number of further opens on the world's communicator that get no settings: rank 0 has answered
+// all ranks, so that these opens need no message. Opens are collective, so all ranks count the same
 // ones. They are counted, not named: in a faulty program each rank may open another file. Not used
 // where threads may open files at the same time, by HDF5 on its own duplicate of the world and by
 // MPI-IO on the world: ranks could see such opens in different orders.

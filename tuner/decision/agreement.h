@@ -29,7 +29,7 @@ void free_world_communicator(const MpiApi& mpi) noexcept;
 void ask_as_run(int opening_ranks, FileQuestion& question) noexcept;
 
 // Collective over `comm` (a private one). False on all ranks where there is no decision, else each
-// has the whole one. A rank that cannot read it has voted for changing nothing when it is told
+// has the whole one. A rank that cannot read it has voted for changing nothing when it learns it
 // false. A decision without settings needs no vote, because no rank would apply
 // anything. Where all ranks knew before that the open gets no settings, no message is sent: true
 // and a cleared decision, or on rank 0 one without settings.

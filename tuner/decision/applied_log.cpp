@@ -13,7 +13,7 @@
 #include "core/os/utc_date.h"
 #include "core/process/configuration.h"
 #include "core/process/jump_safe_guard.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_events.h"
 #include "core/process/process_facts.h"
 #include "core/process/site_folder.h"
@@ -178,7 +178,7 @@ void take_outcomes() noexcept {
 }
 
 void write_applied_log() noexcept {
-  if (!has_log() || is_narrowed() || is_quiet_rank()) return;
+  if (!has_log() || has_dropped_privileges() || is_quiet_rank()) return;
   const JumpSafeGuard guard(g_lock, Waiting::kNotInHandler);
   if (!guard.held() || g_digest.is_empty()) return;
   write_line_of_run();

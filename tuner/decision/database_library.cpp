@@ -17,7 +17,7 @@
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
 #include "core/process/jump_safe_guard.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_events.h"
 #include "core/process/process_facts.h"
 #include "core/process/site_limits.h"
@@ -157,7 +157,7 @@ bool database_is_off() noexcept {
 
 // What cannot be loaded the first question says, if there is one.
 void load_database() noexcept {
-  if (is_narrowed() || database_is_off() || database_is_loaded()) return;
+  if (has_dropped_privileges() || database_is_off() || database_is_loaded()) return;
   const int kept = errno;
   const OwnCode own;
   ShortText<4096> path;
@@ -223,7 +223,7 @@ bool add_copy(iotune_question& question) noexcept {
 
 bool ask_database(const FileQuestion& asked, iotune_answer& answer) noexcept {
   clear(answer.decision);
-  if (is_narrowed() || database_is_off() || !storage_answers()) return false;
+  if (has_dropped_privileges() || database_is_off() || !storage_answers()) return false;
   load_library();
   const Turn turn;
   const Library& database = turn.library();
@@ -252,7 +252,7 @@ bool ask_database(const FileQuestion& asked, iotune_answer& answer) noexcept {
 }
 
 bool nothing_can_be_asked() noexcept {
-  if (is_narrowed() || database_is_off()) return true;
+  if (has_dropped_privileges() || database_is_off()) return true;
   if (__atomic_load_n(&g_storage_is_silent, __ATOMIC_RELAXED)) return true;
   const Library* const loaded = g_library.load(std::memory_order_acquire);
   return loaded != nullptr && loaded->decide == nullptr;
@@ -263,7 +263,7 @@ namespace {
 // bound to a file's name. True for one that is too long to search.
 bool may_name_files(const char* config) noexcept {
   const int fd = raw::open(config, O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return true;  // why it cannot be read is told
+  if (fd < 0) return true;  // why it cannot be read is reported
   char text[4096];
   const long bytes = raw::read(fd, text, sizeof text);
   raw::close(fd);
@@ -273,7 +273,7 @@ bool may_name_files(const char* config) noexcept {
              nullptr;
 }
 
-// Whether there is anything to ask, so that the library is not loaded in vain.
+// Whether there is anything to ask, so that the library is not loaded without need.
 bool something_may_be_known() noexcept {
   const char* const config = std::getenv("IOTUNE_CONFIG");
   if (config != nullptr && *config != '\0' && may_name_files(config)) return true;
@@ -285,7 +285,8 @@ bool something_may_be_known() noexcept {
 }  // namespace
 
 std::size_t ask_for_program(int ranks, int nodes, void* answers, std::size_t capacity) noexcept {
-  if (is_narrowed() || database_is_off() || !storage_answers() || !something_may_be_known()) {
+  if (has_dropped_privileges() || database_is_off() || !storage_answers() ||
+      !something_may_be_known()) {
     return 0;
   }
   load_library();
@@ -332,7 +333,7 @@ void learn_from_runs(const RunEnd& end) noexcept {
 
 void report_file_time(const char* file, double seconds, std::uint64_t bytes,
                       bool collective) noexcept {
-  if (is_narrowed()) return;
+  if (has_dropped_privileges()) return;
   // Only where the library was loaded for a question before.
   if (g_library.load(std::memory_order_acquire) == nullptr) return;
   const Turn turn;

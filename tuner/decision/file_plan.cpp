@@ -33,7 +33,7 @@ IndividualOutcome outcome_of(const IndividualTransfers& done) noexcept {
   if (done.all == 0) return IndividualOutcome::kNoTransfer;
   if (done.kept == 0) return IndividualOutcome::kNotKept;
   if (done.taken_apart == done.all) return IndividualOutcome::kTakenApart;
-  if (done.collective + done.taken_apart == 0) return IndividualOutcome::kUntold;
+  if (done.collective + done.taken_apart == 0) return IndividualOutcome::kUnreported;
   const bool whole = done.collective == done.all && done.kept == done.all;
   return whole ? IndividualOutcome::kAllCollective : IndividualOutcome::kInPart;
 }
@@ -71,9 +71,9 @@ void note_individual_io(FilePlan& plan) noexcept {
     case IndividualOutcome::kTakenApart:
       why.reason = Reason::kTakenApart;
       break;
-    case IndividualOutcome::kUntold:
+    case IndividualOutcome::kUnreported:
       verdict = Verdict::kUnverifiable;
-      why.reason = Reason::kIoModeUntold;
+      why.reason = Reason::kIoModeUnreported;
       break;
     case IndividualOutcome::kAllCollective:
       verdict = Verdict::kApplied;
@@ -98,7 +98,7 @@ void note_further_datasets(const FilePlan& plan) noexcept {
   for (int i = 0; i < plan.settings.count; ++i) {
     const Setting& setting = plan.settings.settings[i];
     if (std::strcmp(setting.name, kIndividualIoSetting) == 0) continue;
-    note_setting(plan.path, setting.name, "", "", Verdict::kNotToldOf,
+    note_setting(plan.path, setting.name, "", "", Verdict::kNotListed,
                  {Reason::kFurtherDatasets, "", nullptr, {-plan.notes_left}});
     return;
   }

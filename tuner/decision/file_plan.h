@@ -19,7 +19,7 @@ enum class IndividualOutcome : std::uint8_t {
   kNoTransfer,
   kNotKept,
   kTakenApart,
-  kUntold,
+  kUnreported,
   kAllCollective,
   kInPart
 };

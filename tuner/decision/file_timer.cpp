@@ -10,7 +10,7 @@
 #include "core/os/raw_syscall.h"
 #include "core/os/ticks.h"
 #include "core/process/jump_safe_guard.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_events.h"
 #include "tuner/decision/database_library.h"
 
@@ -31,7 +31,7 @@ constinit ProcessLock g_lock;
 constinit AfterFork g_after_fork([]() noexcept { g_timing = false; });
 
 std::uint64_t file_bytes(const char* path) noexcept {
-  if (is_narrowed()) return 0;
+  if (has_dropped_privileges()) return 0;
   struct stat status {};
   const long result = raw::call(SYS_newfstatat, AT_FDCWD, raw::word(path), raw::word(&status), 0);
   return result == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
@@ -40,7 +40,7 @@ std::uint64_t file_bytes(const char* path) noexcept {
 }  // namespace
 
 std::uint64_t file_timer_ns() noexcept {
-  return is_narrowed() ? 0 : clock_ns(CLOCK_MONOTONIC);
+  return has_dropped_privileges() ? 0 : clock_ns(CLOCK_MONOTONIC);
 }
 
 [[gnu::hot]] bool file_timer_is_on() noexcept {

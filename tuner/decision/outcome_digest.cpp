@@ -136,7 +136,7 @@ void OutcomeDigest::add_decision(const char* file, const Decision& decision) noe
 
 void OutcomeDigest::add_outcome(const char* file, const char* parameter, const char* wanted,
                                 Verdict verdict, const Why& why) noexcept {
-  if (verdict == Verdict::kNotToldOf) {  // of so many more datasets
+  if (verdict == Verdict::kNotListed) {  // of so many more datasets
     left_out_ += why.numbers[0] > 0 ? static_cast<std::uint64_t>(why.numbers[0]) : 1;
     return;
   }

@@ -13,7 +13,7 @@ using Decision = iotune_decision;
 
 inline constexpr int kMaxSettings = IOTUNE_DECISION_MAX_SETTINGS;
 
-// The texts belong to the decision, or to whoever else made the setting.
+// The texts belong to the decision, or to the code that made the setting.
 struct Setting {
   const char* name;
   const char* value;

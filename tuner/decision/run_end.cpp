@@ -14,7 +14,7 @@
 #include "core/os/short_text.h"
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/site_limits.h"
 #include "core/run/run_identity.h"
 #include "recorder/gather/gather_trace.h"
@@ -32,8 +32,8 @@ constexpr std::uint64_t kLeastToLoadNs = 3 * kMillisecondNs;
 constexpr std::uint64_t kSlowHomeNs = 1000 * kMillisecondNs;
 
 // What waits to be learnt from. Beyond it a run is learnt from at once or not at all.
-constexpr unsigned kMostKept = 64;
-constexpr std::uint64_t kMostKeptBytes = std::uint64_t{128} << 20;
+constexpr unsigned kMostPending = 64;
+constexpr std::uint64_t kMostPendingBytes = std::uint64_t{128} << 20;
 // Of a database that nobody uses any more.
 constexpr std::int64_t kForgottenNs = 30 * std::int64_t{86'400} * 1'000'000'000;
 
@@ -65,7 +65,7 @@ bool draws_runs() noexcept {
 // Whether one more of `bytes` may be kept. Those that nobody came for go.
 bool has_room(int folder, std::uint64_t bytes) noexcept {
   const auto now_ns = static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME));
-  unsigned kept = 0;
+  unsigned pending = 0;
   for_each_entry(folder, g_entries, [&](const char* name) noexcept {
     struct stat status {};
     if (!ends_with(name, ".trace") || !stat_of(folder, name, status)) {
@@ -78,16 +78,17 @@ bool has_room(int folder, std::uint64_t bytes) noexcept {
       raw::call(SYS_unlinkat, folder, raw::word(name), 0);
       return true;
     }
-    ++kept;
+    ++pending;
     bytes += static_cast<std::uint64_t>(status.st_size);
     return true;
   });
-  return kept < kMostKept && bytes <= kMostKeptBytes;
+  return pending < kMostPending && bytes <= kMostPendingBytes;
 }
 
-// A second name of the trace's file in the folder of the kept runs: nothing is copied, and whatever
-// becomes of the first name the bytes stay. On another file system a link has to do. `name` stays
-// empty where it is not kept; patterndb/learn/kept_runs.h has the form of the names.
+// A second name of the trace's file in the folder of the pending runs: nothing is copied, and
+// whatever becomes of the first name the bytes stay. On another file system a link has to do.
+// `name` stays empty where it is not kept; patterndb/learn/pending_runs.h has the form of the
+// names.
 void keep_run(const char* trace, const char* folder_path, bool held,
               ShortText<4096>& name) noexcept {
   const int folder = open_directory(raw::kAtFdcwd, folder_path);
@@ -127,7 +128,7 @@ void keep_run(const char* trace, const char* folder_path, bool held,
 }
 
 // Whether runs wait in a folder. It is only looked at.
-bool has_kept_runs(const char* path) noexcept {
+bool has_pending_runs(const char* path) noexcept {
   const int folder = open_directory(raw::kAtFdcwd, path);
   if (folder < 0) return false;
   const bool none = for_each_entry(
@@ -143,7 +144,7 @@ void learn_from_home(const char* folder, bool held, std::uint64_t until_ns) noex
       std::strcmp(home.c_str(), folder) == 0 || clock_ns(CLOCK_MONOTONIC) >= until_ns) {
     return;
   }
-  if (has_kept_runs(home.c_str())) {
+  if (has_pending_runs(home.c_str())) {
     learn_from_runs({home.c_str(), nullptr, nullptr, held, until_ns});
   }
 }
@@ -151,7 +152,7 @@ void learn_from_home(const char* folder, bool held, std::uint64_t until_ns) noex
 }  // namespace
 
 void learn_at_run_end(const char* trace) noexcept {
-  if (is_narrowed() || !configuration().learns) return;
+  if (has_dropped_privileges() || !configuration().learns) return;
   const std::uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
   const std::uint64_t budget = budget_ns();
   static constinit ShortText<4096> folder, name;

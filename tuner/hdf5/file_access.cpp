@@ -284,7 +284,7 @@ void note_file_access(const Hdf5Api& api, Hid file, Hid opened, const char* path
            const bool has_it = std::strcmp(got.c_str(), "enable") == 0;
            note_setting(path, parameter.name, wanted.c_str(), has_it ? got.c_str() : "",
                         has_it ? Verdict::kApplied : Verdict::kUnverifiable,
-                        {has_it ? Reason::kNone : Reason::kEvictionUntold});
+                        {has_it ? Reason::kNone : Reason::kEvictionUnreported});
          } else if (parameter.program_bit == kSetPageBuffer) {
            // Whole pages of the file, which only now are known.
            const bool has_one = parse_decimal(got.c_str()) != 0;

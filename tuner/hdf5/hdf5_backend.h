@@ -6,7 +6,7 @@
 
 namespace iotune::tuner {
 
-// Of a file access list, before an open with it. False also where it cannot be told.
+// Of a file access list, before an open with it. False also where it is not known.
 bool has_native_connector(const Hdf5Api& api, Hid fapl) noexcept;
 
 // The list to start from where the file is opened by HDF5's own connector and its driver for one

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/abi/hdf5_api.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/run/presence.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/hooks/open_hooks.h"
@@ -340,7 +340,7 @@ void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::
                       OpenState& state) noexcept {
   const Hdf5Api* const api = hdf5_api(hdf5);
   // A rank that gave up its rights votes for leaving the file alone, as one without memory does.
-  OpenInProgress* const open = is_narrowed() ? nullptr : g_spare.take();
+  OpenInProgress* const open = has_dropped_privileges() ? nullptr : g_spare.take();
   if (open == nullptr || api == nullptr) {
     const ListSettings program = settings_of(hdf5, fapl);
     if (const MpiApi* const mpi = mpi_of(program)) decline(*mpi, program.private_comm);

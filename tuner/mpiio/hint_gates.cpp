@@ -24,7 +24,7 @@ bool begins(const Setting& setting, const char* prefix) noexcept {
 constexpr char kThreshold[] = "romio_lustre_coll_threshold";
 
 // The ranks' collective writes become writes of their own: strided ones are sieved, unless MPI-IO
-// is told not to.
+// is set not to.
 bool unjoins_writes(const Setting& setting) noexcept {
   return is(setting, "romio_cb_write", "disable") ||
          is(setting, kIndividualIoSetting, "individual") ||
@@ -79,7 +79,7 @@ Reason why_not_locked_so(const SettingList& wanted, const Setting& setting) noex
 }
 
 // MPICH 4.0.2's ROMIO and Open MPI 4.1.4's put bytes of collective writes that are neither joined
-// nor sieved in wrong places where they choose by themselves not to join; not where they are told
+// nor sieved in wrong places where they choose by themselves not to join; not where a hint says
 // what to do.
 bool unsieves(const Setting& setting) noexcept {
   return is(setting, "romio_ds_write", "disable");

@@ -27,7 +27,7 @@ Reason why_unsafe(const HintGround& ground, const SettingList& wanted,
 bool needs_ground(const Decision& decision) noexcept;
 
 // The hint that a value of `setting` would change by itself, or nullptr; the `index`th of them.
-// Whoever set that one has the say.
+// Who set that one decides.
 const char* overridden_by(const Setting& setting, int index) noexcept;
 
 }  // namespace iotune::tuner

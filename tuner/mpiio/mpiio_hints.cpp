@@ -276,7 +276,7 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
                    {Reason::kRomioGetsNoHints});
     } else if (open_mpi == OpenMpiIo::kRomio) {
       note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
-                   {Reason::kRomioUntold});
+                   {Reason::kRomioUnreported});
     } else if (!found) {
       note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
                    {Reason::kMpiIoDoesNotKnowIt});

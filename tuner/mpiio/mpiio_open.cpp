@@ -1,6 +1,6 @@
 #include "tuner/mpiio/mpiio_open.h"
 
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/run/presence.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/ring/process_buffer.h"
@@ -75,7 +75,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   if (mpi == nullptr || world_provider() != &provider) return;
   const Word own = private_communicator(*mpi, comm);
   if (own == mpi->constants.comm_null) return;
-  OpenInProgress* const open = is_narrowed() ? nullptr : g_spare.take();
+  OpenInProgress* const open = has_dropped_privileges() ? nullptr : g_spare.take();
   if (open == nullptr) {
     decline(*mpi, own);
     return;

@@ -13,7 +13,7 @@ enum class OpenMpiIo : std::uint8_t { kUnknown, kOmpio, kRomio };
 OpenMpiIo openmpi_io(const MpiApi& mpi, const char* path) noexcept;
 
 // The same by its name in patterndb/settings/proven_table.h, for the MPI of the program's world;
-// nullptr where it cannot be told.
+// nullptr where it is not known.
 const char* name_of_openmpi_io(const char* path) noexcept;
 
 // Which of its parameters (MCA) say the same as some hint and have another value than by default,

@@ -28,7 +28,7 @@ bool is_empty_file(const char* path) noexcept {
 }
 
 // Another rank has made it this moment, perhaps, and has not set its layout yet: to open it without
-// the delay would give it the default's. Whoever sets a layout first is right, for Lustre never
+// the delay would give it the default's. Who sets a layout first is right, for Lustre never
 // replaces one.
 bool is_being_made(const Placement& placement) noexcept {
   return placement.by_each_rank && placement.kind == LayoutKind::kLustre &&
@@ -36,7 +36,7 @@ bool is_being_made(const Placement& placement) noexcept {
 }
 
 // Of ranks that open a file at the same time the one that makes it says what became of it.
-bool is_told_by_another_rank(const Placement& placement, const FileLayout& layout) noexcept {
+bool is_of_another_rank(const Placement& placement, const FileLayout& layout) noexcept {
   if (!placement.by_each_rank || !placement.creating || placement.made) return false;
   if (placement.kind == LayoutKind::kNone || placement.own_layout) return false;
   const FileLayout& wanted = placement.wanted;
@@ -108,7 +108,7 @@ void after_create(int fd) noexcept {
 void note_placement(const Placement& placement, const SettingList& wanted) noexcept {
   FileLayout layout{};
   const bool readable = read_layout(placement.kind, placement.path, layout);
-  if (is_told_by_another_rank(placement, layout)) return;
+  if (is_of_another_rank(placement, layout)) return;
   for (int i = 0; i < wanted.count; ++i) {
     const Setting& setting = wanted.settings[i];
     if (!is_placement(setting.name)) continue;

@@ -88,7 +88,7 @@ void reserve_and_note_one(const PosixAdvice& plan, const char* value) noexcept {
 
 void note_advice(const PosixAdvice& plan, const char* value) noexcept {
   const bool taken = plan.advised > 0 && plan.failed == 0;
-  const Reason reason = taken             ? Reason::kAdviceUntold
+  const Reason reason = taken             ? Reason::kAdviceUnreported
                         : plan.failed > 0 ? Reason::kFileSystemRefusedIt
                                           : Reason::kNoDescriptor;
   note_setting(plan.path, kAdviceSetting, value, "",

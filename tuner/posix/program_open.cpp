@@ -36,7 +36,7 @@ constinit SpareMemory<OpenInProgress> g_spare;
 // iotune_program_answer, one behind the other. Written once, in MPI_Init; only read from then on.
 constinit const char* g_answers = nullptr;
 constinit std::size_t g_answers_bytes = 0;
-// Of the path that was written down last: who opens a file again and again is told of once.
+// Of the path that was written down last: who opens a file again and again is reported once.
 constinit std::uint64_t g_noted = 0;
 
 // The program's open has not been made yet, and one that succeeds leaves errno alone.

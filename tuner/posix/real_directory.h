@@ -6,7 +6,7 @@
 namespace iotune::tuner {
 
 // Of an absolute path. Links at its end are followed too, dangling ones as well, because that is
-// where an open makes the file. False where it cannot be told.
+// where an open makes the file. False where it is not known.
 bool real_directory_of(const char* file, ShortText<4096>& directory) noexcept;
 
 }  // namespace iotune::tuner

@@ -15,7 +15,7 @@ namespace iotune::analyzer {
 
 struct He2013Entry {
   std::string text;        // units of offsets, lengths and, where it was joined, ids
-  std::uint64_t accesses;  // that it stands for
+  std::uint64_t accesses;  // that it represents
 };
 
 // All streams of one file, layer and direction: one index of the papers.

@@ -21,7 +21,7 @@ struct Shape {
   std::uint64_t count = 1;                             // children, over all repetitions
   std::vector<std::shared_ptr<const Shape>> children;  // one a delta
 
-  std::uint64_t values() const;  // that it stands for, at all depths
+  std::uint64_t values() const;  // that it represents, at all depths
   std::size_t depth() const;     // 0 for one value
 };
 

@@ -59,7 +59,7 @@ class Aligner {
     }
     const ShapeTerm loop = list_.terms[main];
     if (loop.shape == 0) return std::nullopt;
-    // Most lists are no such loop: that is told before anything is copied.
+    // Most lists are no such loop: that is known before anything is copied.
     std::size_t period = 0;
     for (const ShapePart& part : shapes_[loop.shape].parts) {
       period += written_out({part.count, part.shape});

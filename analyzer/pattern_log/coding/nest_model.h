@@ -1,5 +1,5 @@
 // A nest whose shape is new: its form first (what is in what), then its numbers from the inside
-// out, so that each may be told from what the loops within and the parts before it cover.
+// out, so that each may be predicted from what the loops within and the parts before it cover.
 #pragma once
 
 #include <array>

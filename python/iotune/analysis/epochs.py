@@ -1,4 +1,4 @@
-"""Epochs: repeated passes over the same data, told apart by the reads alone.
+"""Epochs: repeated passes over the same data, found by the reads alone.
 
 A training program reads a data set once an epoch, in the same order or in another one, by one
 process or by workers. Each extent (of HDF5 each selection) is then read equally often in every

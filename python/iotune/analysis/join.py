@@ -172,8 +172,8 @@ def _files(
     for file, raw in zip(run.files, summary.get("files", [])):
         descriptors = []
         for dataset, whole in zip(file.datasets, raw.get("datasets", [])):
-            speaks = file.speaks_for_file(dataset)
-            descriptors.append({**whole, "descriptor": dataset.descriptor, "speaks": speaks})
+            is_dominant = file.is_dominant(dataset)
+            descriptors.append({**whole, "descriptor": dataset.descriptor, "speaks": is_dominant})
         files[file.path] = {"path": file.path, "descriptors": descriptors, "streams": []}
     for name, one in streams:
         path = name.split(" ", 2)[2]

@@ -89,14 +89,14 @@ def _add(calls: int) -> None:
 
 
 def _run_in_worker(part: Part, source: Source, options: Options, folder: Path) -> None:
-    told = 0
+    reported = 0
 
     def tell(calls: int) -> None:
         # An MPI-IO call under a view is several accesses.
-        nonlocal told
-        more = min(calls, part.calls - told)
-        told += more
+        nonlocal reported
+        more = min(calls, part.calls - reported)
+        reported += more
         _add(more)
 
     run_part(part, source, options, folder, tell)
-    _add(part.calls - told)
+    _add(part.calls - reported)

@@ -53,35 +53,48 @@ class Layer(str, Enum):
 @errors_in_one_line
 def command(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH…", help="Traces, logs, directories of them.")
+        list[Path], typer.Argument(metavar="PATH…", help="Traces, logs, or directories of them.")
     ],
     algorithm: Annotated[
-        Algorithm, typer.Option("--algorithm", help="ours, or the papers' of 2012 and 2013.")
+        Algorithm, typer.Option("--algorithm", help="ours, or that of the papers of 2012 or 2013.")
     ] = Algorithm.ours,
     layer: Annotated[
-        Optional[list[Layer]], typer.Option("--layer", help="Streams of this layer; repeatable.")
+        Optional[list[Layer]],
+        typer.Option("--layer", help="Only streams of this layer; may be repeated."),
     ] = None,
     ahead: Annotated[
-        int, typer.Option("--predict", metavar="K", min=0, max=1024, help="The next K accesses.")
+        int,
+        typer.Option(
+            "--predict",
+            metavar="K",
+            min=0,
+            max=1024,
+            help="Predict the next K accesses of each stream.",
+        ),
     ] = 0,
     predictor: Annotated[
         Optional[Predictor],
         typer.Option("--predictor", help="Default: nest; unit for he2013."),
     ] = None,
     shown: Annotated[
-        int, typer.Option("--groups", metavar="N", min=1, help="Lines a file and layer at most.")
+        int,
+        typer.Option(
+            "--groups", metavar="N", min=1, help="At most N lines for each file and layer."
+        ),
     ] = 16,
     jobs: Annotated[
         Optional[int],
-        typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes; default: one a core."),
+        typer.Option(
+            "-j", "--jobs", metavar="N", min=1, help="Number of processes. Default: one a core."
+        ),
     ] = None,
     exchange: Annotated[
         Optional[Path],
         typer.Option(
-            "--exchange", metavar="DIR", help="Where ranks of mpirun meet; default: here."
+            "--exchange", metavar="DIR", help="Where ranks of mpirun exchange files. Default: here."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Analyse them."""
     options = Options(

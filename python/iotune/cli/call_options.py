@@ -18,7 +18,9 @@ LayerOption = Annotated[
 FileOption = Annotated[
     Optional[list[str]],
     typer.Option(
-        "--file", metavar="GLOB", help="Only this file: its path, or the end of it; *, ? and []."
+        "--file",
+        metavar="GLOB",
+        help="Only files with this path or end of a path; *, ? and [] work.",
     ),
 ]
 CallOption = Annotated[
@@ -34,7 +36,8 @@ FromOption = Annotated[
     ),
 ]
 ToOption = Annotated[
-    Optional[str], typer.Option("--to", metavar="TIME", help="Only calls that start before.")
+    Optional[str],
+    typer.Option("--to", metavar="TIME", help="Only calls that start before this time."),
 ]
 LimitOption = Annotated[
     Optional[int], typer.Option("--limit", metavar="N", help="Stop after so many calls.")

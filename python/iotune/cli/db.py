@@ -31,9 +31,9 @@ from iotune.models.settings.candidates import parse_candidate
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 DatabaseOption = Annotated[
-    Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+    Optional[Path], typer.Option("--db", metavar="FILE", help="Use this database instead.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def opened(db: Optional[Path], reads: bool = False, own: bool = False) -> core.Database:
@@ -53,7 +53,7 @@ def opened(db: Optional[Path], reads: bool = False, own: bool = False) -> core.D
     learns = not read_only and not core.site_is_frozen()
     for folder in waiting_runs_dirs() if learns else []:
         try:
-            core.learn_from_kept_runs(folder, path if db is None else db.absolute())
+            core.learn_from_pending_runs(folder, path if db is None else db.absolute())
         except Error as problem:
             say(f"runs wait to be learnt from: {problem}")
     database = core.Database(None if db is None else str(db.absolute()), read_only)
@@ -108,7 +108,7 @@ _COLUMNS = [
 
 
 def _wants_answer(pattern: Mapping[str, Any]) -> bool:
-    """Whether the pattern speaks for a file and has no answer; others follow their file's."""
+    """Whether the pattern is dominant in a file and has no answer; others follow their file's."""
     return not pattern["answers"] and any(one["speaker"] for one in pattern["workloads"])
 
 
@@ -215,11 +215,14 @@ def _print_pattern(pattern: Mapping[str, Any]) -> None:
 @errors_in_one_line
 def query(
     descriptor: Annotated[
-        str, typer.Argument(help="As `iotune show` prints it: '<2D,(BLOCK,*),(6,24)>'.")
+        str,
+        typer.Argument(help="A descriptor as `iotune show` prints it: '<2D,(BLOCK,*),(6,24)>'."),
     ],
     element_bytes: Annotated[
         Optional[int],
-        typer.Option(min=1, max=LARGEST, help="Bytes of an element: patterns compare in bytes."),
+        typer.Option(
+            min=1, max=LARGEST, help="Bytes of an element, because patterns are compared in bytes."
+        ),
     ] = None,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
@@ -245,18 +248,22 @@ def add(
     pattern: Annotated[
         str, typer.Argument(help="An ID of `iotune db list`; or a descriptor, with the options.")
     ],
-    settings: Annotated[str, typer.Argument(help="'name=value;name=value'; '': default is best.")],
+    settings: Annotated[
+        str, typer.Argument(help="'name=value;name=value'; '' means that the default is best.")
+    ],
     element_bytes: Annotated[
         Optional[int],
-        typer.Option(min=1, max=LARGEST, help="Of a descriptor: bytes of an element."),
+        typer.Option(min=1, max=LARGEST, help="With a descriptor: bytes of an element."),
     ] = None,
     dims: Annotated[Optional[str], typer.Option(help="The dataset's dimensions: 24x24.")] = None,
     grid: Annotated[Optional[str], typer.Option(help="Ranks per dimension: 4x1.")] = None,
     op: Annotated[str, typer.Option(help="write or read.")] = "write",
     mode: Annotated[str, typer.Option(help="collective or independent.")] = "collective",
-    filesystem: Annotated[str, typer.Option(help="Of the platform: ext4, lustre …")] = "",
-    mpi: Annotated[str, typer.Option(help="Of the platform: 'MPICH 4.0.2'.")] = "",
-    hdf5: Annotated[str, typer.Option(help="Of the platform: 1.10.8.")] = "",
+    filesystem: Annotated[
+        str, typer.Option(help="The platform's file system: ext4, lustre …")
+    ] = "",
+    mpi: Annotated[str, typer.Option(help="The platform's MPI: 'MPICH 4.0.2'.")] = "",
+    hdf5: Annotated[str, typer.Option(help="The platform's HDF5: 1.10.8.")] = "",
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -282,7 +289,7 @@ def add(
                 "a descriptor needs --element-bytes, --dims, --grid, --filesystem and --hdf5"
             )
         subject = _described(pattern, element_bytes, dims, grid, op, mode)
-        # What is not told is no other name for all: no run would ever be asked for it.
+        # What is not asked is no other name for all: no run would ever be asked for it.
         if subject["ranks"] > 1 and not mpi:
             raise typer.BadParameter("a descriptor of several ranks needs --mpi")
         platforms = [{"filesystem": filesystem, "mpi": mpi, "hdf5": hdf5}]

@@ -66,15 +66,20 @@ def _decoded(file: Path, content: bytes) -> str:
 @errors_in_one_line
 def import_file(
     file: Annotated[
-        Path, typer.Argument(help="What `iotune db export` wrote, XML or hints; - for stdin.")
+        Path, typer.Argument(help="A file of `iotune db export`, XML or hints; - is stdin.")
     ],
     form: FormatOption = None,
     pattern: Annotated[
         Optional[int],
-        typer.Option(metavar="ID", min=1, max=LARGEST, help="Of XML and hints: for this pattern."),
+        typer.Option(
+            metavar="ID",
+            min=1,
+            max=LARGEST,
+            help="With XML or hints: the pattern that they are for.",
+        ),
     ] = None,
     data_file: Annotated[
-        str, typer.Option(metavar="NAME", help="Of XML: settings as for this file.")
+        str, typer.Option(metavar="NAME", help="With XML: take its settings for this file.")
     ] = "",
     db: DatabaseOption = None,
     as_json: JsonOption = False,
@@ -134,19 +139,27 @@ def _import_settings(
 @errors_in_one_line
 def export(
     output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="Instead of stdout.")
+        Optional[Path],
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE. Default: stdout."),
     ] = None,
     form: FormatOption = None,
     pattern: Annotated[
         Optional[int],
-        typer.Option(metavar="ID", min=1, max=LARGEST, help="Of XML and hints: this pattern's."),
+        typer.Option(
+            metavar="ID",
+            min=1,
+            max=LARGEST,
+            help="With XML or hints: export this pattern's settings.",
+        ),
     ] = None,
     anonymise: Annotated[
-        bool, typer.Option("--anonymise", help="Of JSON: hashes instead of names.")
+        bool, typer.Option("--anonymise", help="With JSON: write hashes instead of names.")
     ] = False,
     salt_file: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE", help="Hash with this secret, to export again later."),
+        typer.Option(
+            metavar="FILE", help="A file with the salt of the hashes, so that later exports match."
+        ),
     ] = None,
     db: DatabaseOption = None,
 ) -> None:
@@ -214,9 +227,11 @@ def _settings_document(database: core.Database, form: str, pattern: Optional[int
 @errors_in_one_line
 def merge(
     other: Annotated[Path, typer.Argument(help="Another database file; it is only read.")],
-    filesystem: Annotated[str, typer.Option(help="Only of this file system: lustre …")] = "",
-    mpi: Annotated[str, typer.Option(help="Only of this MPI: 'MPICH 4.0.2'.")] = "",
-    hdf5: Annotated[str, typer.Option(help="Only of this HDF5: 1.10.8.")] = "",
+    filesystem: Annotated[
+        str, typer.Option(help="Only answers for this file system: lustre …")
+    ] = "",
+    mpi: Annotated[str, typer.Option(help="Only answers for this MPI: 'MPICH 4.0.2'.")] = "",
+    hdf5: Annotated[str, typer.Option(help="Only answers for this HDF5: 1.10.8.")] = "",
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:

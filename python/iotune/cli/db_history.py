@@ -1,4 +1,4 @@
-"""What became of answers, what they brought, and what a site's runs got of them."""
+"""What became of answers, their effect, and what a site's runs got of them."""
 
 import datetime
 import time
@@ -95,10 +95,11 @@ def _move(move: Mapping[str, Any]) -> list[str]:
 @app.command()
 @errors_in_one_line
 def ledger(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
-    """Tell hours saved and lost by settings over all observed runs, and answers taken back.
+    """Show the hours that settings saved and lost over all observed runs, and answers taken back.
 
     A file's seconds against what its bytes took at the default: the median rate of the same
-    workload, pattern and size on the same platform. Other hours, other neighbours: not paired.
+    workload, pattern and size on the same platform. The runs are of different times, so they are
+    not paired.
     """
     answer = opened(db, reads=True).ledger()
     if as_json:
@@ -134,16 +135,22 @@ def ledger(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
 def applied(
     directory: Annotated[
         Optional[Path],
-        typer.Argument(metavar="[DIR]", help="Of all users' logs; else the site's."),
+        typer.Argument(
+            metavar="[DIR]", help="The directory of all users' logs. Default: the site's."
+        ),
     ] = None,
-    user: Annotated[Optional[str], typer.Option(help="Runs of one user: a name or number.")] = None,
-    program: Annotated[Optional[str], typer.Option(help="Runs of one program or script.")] = None,
+    user: Annotated[
+        Optional[str], typer.Option(help="Only runs of this user: a name or number.")
+    ] = None,
+    program: Annotated[
+        Optional[str], typer.Option(help="Only runs of this program or script.")
+    ] = None,
     run: Annotated[
-        Optional[str], typer.Option(metavar="ID", help="All of the runs whose ids begin so.")
+        Optional[str], typer.Option(metavar="ID", help="Only runs whose ids begin so.")
     ] = None,
     since: Annotated[
         Optional[datetime.datetime],
-        typer.Option(formats=["%Y-%m-%d"], metavar="DATE", help="Runs from this day on."),
+        typer.Option(formats=["%Y-%m-%d"], metavar="DATE", help="Only runs from this day on."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

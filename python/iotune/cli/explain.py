@@ -1,7 +1,7 @@
 """Explain what was decided for a run's files: what was recognised, which row of the database
-matched, what was applied, refused or without effect, and what it brought.
+matched, what was applied, refused or without effect, and the measured effect.
 
-Without TRACE the last run's. What it brought is what training measured, with its interval, and
+Without TRACE: of the last run. The effect is what training measured, with its interval, and
 once there are several runs of the same workload with these settings and with default ones, what
 those show. What training measured and only offers is said with the command that takes it.
 """
@@ -28,12 +28,12 @@ from iotune.database.answers import Answers
 from iotune.errors import Error
 from iotune.models.measuring.paired import Gain
 from iotune.models.settings.prospects import Prospect, prospect_of_file
-from iotune.reports.actual_io import done_text, sum_of, taken_apart, told_settings
+from iotune.reports.actual_io import done_text, reported_settings, sum_of, taken_apart
 from iotune.reports.alike import Alike, masked, patterns_of, screenful
 from iotune.reports.evidence import Comparison, compare_with_default
 from iotune.reports.explained import (
-    brought_lines,
     distance_of,
+    effect_lines,
     is_explained,
     matched_lines,
     needs_training,
@@ -60,15 +60,15 @@ _APART_SHOWN = 8
 @errors_in_one_line
 def command(
     trace: Annotated[
-        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's.")
+        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's trace.")
     ] = None,
     db: Annotated[
-        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Use this database instead.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Each file of a series by itself.")
+        bool, typer.Option("--all", help="Show each file of a series separately.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Explain it."""
     run = chosen_trace(trace)
@@ -79,7 +79,7 @@ def command(
     files = [file for file in summary.files if is_explained(file)]
     database = _database(db)
     answers = None if database is None else Answers(database)
-    brought = [
+    effects = [
         Comparison() if file.sampled_out else compare_with_default(answers, summary, file)
         for file in files
     ]
@@ -89,11 +89,11 @@ def command(
             {
                 "trace": str(run.path),
                 "warnings": summary.warnings,
-                "files": [_as_json(file, one) for file, one in zip(files, brought)],
+                "files": [_as_json(file, one) for file, one in zip(files, effects)],
             },
         )
     else:
-        of_file = dict(zip(map(id, files), brought))
+        of_file = dict(zip(map(id, files), effects))
         groups, left_out = (
             ([Alike([one]) for one in files], [])
             if everything
@@ -148,38 +148,39 @@ def _prospect(run: Trace, file: FilePattern) -> Prospect:
     return prospect_of_file(run, file) if needs_training(file) else Prospect()
 
 
-def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
-    speaker = file.speaks
+def _as_json(file: FilePattern, effect: Comparison) -> dict[str, Any]:
+    dominant = file.dominant
     return {
         "path": file.path,
         "sampled_out": file.sampled_out,
-        "recognised": speaker.descriptor if speaker and not speaker.inferred else None,
+        "recognised": dominant.descriptor if dominant and not dominant.inferred else None,
         "source": file.decision_source or None,
         "state": file.decision_state or None,
         "row": file.decision_row if file.decision_row >= 0 else None,
         "distance": distance_of(file),
         "pattern": file.decision_pattern or None,
         "message": file.decision_message or None,
-        "settings": [vars(one) for one in told_settings(file)],
+        "settings": [vars(one) for one in reported_settings(file)],
         "actual_io": _actual_io(file),
         "seconds": file.io_seconds,
-        "trained": _gain_as_json(brought.trained),
-        "production": _gain_as_json(brought.production),
-        "default_bytes_per_second": brought.default_rate,
-        "default_runs": brought.default_runs,
-        "tuned_bytes_per_second": brought.tuned_rate,
-        "tuned_runs": brought.tuned_runs,
-        "of_site": brought.of_site,
-        "confirmed": brought.is_confirmed,
+        "trained": _gain_as_json(effect.trained),
+        "production": _gain_as_json(effect.production),
+        "default_bytes_per_second": effect.default_rate,
+        "default_runs": effect.default_runs,
+        "tuned_bytes_per_second": effect.tuned_rate,
+        "tuned_runs": effect.tuned_runs,
+        "of_site": effect.of_site,
+        "confirmed": effect.is_confirmed,
         "prefetch": vars(file.prefetch) if file.prefetch else None,
-        "offered": brought.offered.as_json() if brought.offered else None,
+        "offered": effect.offered.as_json() if effect.offered else None,
     }
 
 
 def _decided(file: FilePattern) -> Hashable:
     """All that is explained of a file but its times, and the numbers in what is said."""
     settings = tuple(
-        (one.parameter, one.wanted, one.got, one.verdict, one.reason) for one in told_settings(file)
+        (one.parameter, one.wanted, one.got, one.verdict, one.reason)
+        for one in reported_settings(file)
     )
     return (
         *(patterns_of(file), file.sampled_out, file.decision_source, file.decision_row),
@@ -190,7 +191,7 @@ def _decided(file: FilePattern) -> Hashable:
 
 def _outcome(file: FilePattern) -> Hashable:
     """What of it must not differ where files of a run with very many are explained together."""
-    settings = tuple((one.parameter, one.wanted, one.verdict) for one in told_settings(file))
+    settings = tuple((one.parameter, one.wanted, one.verdict) for one in reported_settings(file))
     return (
         file.sampled_out,
         file.decision_source,
@@ -201,7 +202,7 @@ def _outcome(file: FilePattern) -> Hashable:
 
 
 def _explain(
-    run: RunSummary, file: FilePattern, brought: Comparison, training: str = "", named: bool = True
+    run: RunSummary, file: FilePattern, effect: Comparison, training: str = "", named: bool = True
 ) -> None:
     if named:
         data(file.path)
@@ -215,16 +216,16 @@ def _explain(
             _SETTINGS,
             [
                 [one.parameter, one.wanted or "–", one.got or "–", one.verdict, one.reason]
-                for one in told_settings(file)
+                for one in reported_settings(file)
             ],
             indent=4,
         )
     else:
         _say("settings", "none: the program's own were left alone")
     if not file.sampled_out:
-        _say("brought", *brought_lines(file, brought))
-    if brought.offered is not None:
-        _say("offered", *brought.offered.lines())
+        _say("effect", *effect_lines(file, effect))
+    if effect.offered is not None:
+        _say("offered", *effect.offered.lines())
     if file.prefetch is not None:
         _say("prefetch", *prefetched_lines(file.prefetch))
     data()
@@ -238,10 +239,10 @@ def _say(label: str, *lines: str) -> None:
 
 
 def _actual_io(file: FilePattern) -> Optional[dict[str, Any]]:
-    told = [one for one in file.datasets if one.actual_io]
-    if not told:
+    reported = [one for one in file.datasets if one.actual_io]
+    if not reported:
         return None
-    done, causes = sum_of(told)
+    done, causes = sum_of(reported)
     datasets = [
         {
             "dataset": one.dataset,
@@ -249,18 +250,18 @@ def _actual_io(file: FilePattern) -> Optional[dict[str, Any]]:
             "done": one.actual_io,
             "causes": one.not_collective,
         }
-        for one in told
+        for one in reported
     ]
     return {"done": done, "causes": causes, "datasets": datasets}
 
 
 def _say_actual_io(file: FilePattern) -> None:
-    told = [one for one in file.datasets if one.actual_io]
-    if not told:
+    reported = [one for one in file.datasets if one.actual_io]
+    if not reported:
         return
-    _say("actual I/O", done_text(*sum_of(told)))
-    apart = [one for one in told if taken_apart(one)]
-    if len(told) == 1 or not apart:
+    _say("actual I/O", done_text(*sum_of(reported)))
+    apart = [one for one in reported if taken_apart(one)]
+    if len(reported) == 1 or not apart:
         return
     for one in apart[:_APART_SHOWN]:
         way = "written" if one.write else "read"

@@ -45,21 +45,21 @@ class Format(str, Enum):
 @errors_in_one_line
 def command(
     trace: Annotated[
-        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's.")
+        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's trace.")
     ] = None,
     kind: Annotated[
         Optional[Format],
-        typer.Option("--format", help="Default: what the ending of -o says, else csv."),
+        typer.Option("--format", help="Default: by the ending of -o's file, else csv."),
     ] = None,
     output: Annotated[
         Optional[str],
-        typer.Option("-o", "--output", metavar="FILE", help="Where it goes; - is stdout."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; - is stdout."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
     regions: Annotated[
         bool,
         typer.Option(
-            "--regions", help="Regions that the program marked, a row an entry; no calls."
+            "--regions", help="Export the program's marked regions, not the calls; a row an entry."
         ),
     ] = False,
     rank: RankOption = None,

@@ -42,38 +42,49 @@ _PATIENCE_SECONDS = 20.0
 @errors_in_one_line
 def command(
     mount: Annotated[Path, typer.Argument(metavar="MOUNT", help="An empty folder.")],
-    root: Annotated[Path, typer.Argument(metavar="ROOT", help="The folder that is behind it.")],
+    root: Annotated[
+        Path, typer.Argument(metavar="ROOT", help="The folder that is passed through.")
+    ],
     words: Annotated[
         Optional[list[str]],
-        typer.Argument(metavar="[COMMAND]", help="What to run meanwhile, after --."),
+        typer.Argument(metavar="[COMMAND]", help="A command to run while it is mounted, after --."),
     ] = None,
     trace: Annotated[
         Optional[Path], typer.Option("--trace", "-o", metavar="FILE", help="Record into FILE.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
     latency: Annotated[
-        Optional[str], typer.Option(metavar="TIME", help="Of each read and write: 2ms, 500us.")
+        Optional[str],
+        typer.Option(metavar="TIME", help="Delay each read and write by this: 2ms, 500us."),
     ] = None,
     latency_tail: Annotated[
         Optional[str],
         typer.Option(
             metavar="SHARE:EXPONENT",
-            help="Of some requests it is longer, by a power law: 10%:2.5.",
+            help="Make some delays longer, by a power law: 10%:2.5.",
         ),
     ] = None,
     metadata_latency: Annotated[
         Optional[str],
-        typer.Option(metavar="TIME", help="Of each request on names, attributes, open, close."),
+        typer.Option(
+            metavar="TIME", help="Delay each open, close, and request on names or attributes."
+        ),
     ] = None,
     bandwidth: Annotated[
-        Optional[str], typer.Option(metavar="RATE", help="Of all reads and writes: 20MB/s.")
+        Optional[str],
+        typer.Option(metavar="RATE", help="Limit all reads and writes together: 20MB/s."),
     ] = None,
     direct: Annotated[
-        bool, typer.Option("--direct", help="Past the page cache: every call as it is made.")
+        bool,
+        typer.Option(
+            "--direct", help="Bypass the page cache: see each call as the program makes it."
+        ),
     ] = False,
     logstore: Annotated[
         bool,
-        typer.Option("--logstore", help="New files are kept as logs; those that are, are files."),
+        typer.Option(
+            "--logstore", help="Keep new files as logs, and show files kept as logs as files."
+        ),
     ] = False,
     prefetch: Annotated[
         Optional[str],
@@ -81,7 +92,7 @@ def command(
     ] = None,
     prefetch_memory: Annotated[
         Optional[str],
-        typer.Option(metavar="SIZE", help="For what is read ahead. Default: 64MiB."),
+        typer.Option(metavar="SIZE", help="Memory for what is read ahead. Default: 64MiB."),
     ] = None,
 ) -> None:
     """Mount it."""

@@ -1,11 +1,11 @@
-"""Make a trace of another tool's log, to show, export, compare and replay as one's own.
+"""Make a trace of another tool's log, to show, export, compare and replay like one of iotune.
 
   iotune import job.darshan                 Darshan with DXT (pip install 'iotune[darshan]')
   iotune import tracer.log                  FUSE-Tracer: pid path op offset length start end
   iotune import recorder-logs/_text         Recorder, by recorder2text
   iotune import accesses.csv -o run.iotrace rank,file,op,offset,length,start,end
 
-What it is is seen from its content. docs/import.md has the forms and what becomes of them.
+The kind of log is recognised by its content. docs/import.md has the forms and what becomes of them.
 """
 
 from enum import Enum
@@ -43,7 +43,7 @@ def command(
         typer.Option("-o", "--output", metavar="FILE", help="Default: LOG.iotrace, here."),
     ] = None,
     kind: Annotated[
-        Optional[Format], typer.Option("--format", help="Default: what the content is.")
+        Optional[Format], typer.Option("--format", help="Default: recognised by the content.")
     ] = None,
     times: Annotated[
         Times,

@@ -63,31 +63,44 @@ def _one_of(value: Optional[str], words: tuple[str, ...], option: str) -> Option
 @app.command("sample")
 @errors_in_one_line
 def sample(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="On the storage to sample.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A directory on the storage to sample.")
+    ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The table: .parquet or .csv.")
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="The table to write: .parquet or .csv."
+        ),
     ] = _DEFAULT_TABLE,
-    ranks: Annotated[int, typer.Option("--ranks", "-n", min=1, help="Each has its files.")] = 2,
+    ranks: Annotated[
+        int, typer.Option("--ranks", "-n", min=1, help="Number of ranks; each has its own files.")
+    ] = 2,
     rounds: Annotated[
-        int, typer.Option("--rounds", min=1, help="Every size so often; 1 is for a batch job.")
+        int,
+        typer.Option(
+            "--rounds", min=1, help="How often each size is sampled; 1 suits a batch job."
+        ),
     ] = 1,
     lasting: Annotated[
-        Optional[str], typer.Option("--for", metavar="TIME", help="Rounds for so long: 30m.")
+        Optional[str], typer.Option("--for", metavar="TIME", help="Sample for this time: 30m.")
     ] = None,
     share: Annotated[
         float,
-        typer.Option("--share", metavar="PERCENT", help="Of the time in transfers, at most."),
+        typer.Option(
+            "--share", metavar="PERCENT", help="Spend at most this share of the time in transfers."
+        ),
     ] = 10.0,
     size: Annotated[
         Optional[list[str]],
-        typer.Option(metavar="SIZE", help="Only this one: 64MiB. May be given often."),
+        typer.Option(metavar="SIZE", help="Only this size: 64MiB; may be repeated."),
     ] = None,
     cache: Annotated[str, typer.Option(help="cold, warm or both.")] = "both",
     interface: Annotated[str, typer.Option(help="mpiio, posix or both.")] = "mpiio",
     evict: Annotated[
         Optional[str],
         typer.Option(
-            metavar="SIZE", help="Written and read before cold reads, for servers' caches."
+            metavar="SIZE",
+            help="Write and read so much before cold reads, to empty servers' caches.",
         ),
     ] = None,
 ) -> None:
@@ -130,23 +143,31 @@ _TABLE = Annotated[Path, typer.Argument(metavar="FILE", help="A table of samples
 @errors_in_one_line
 def fit(
     file: _TABLE = _DEFAULT_TABLE,
-    operation: Annotated[Optional[str], typer.Option(help="Only read, or write.")] = None,
-    cache: Annotated[Optional[str], typer.Option(help="Only cold, or warm.")] = None,
-    interface: Annotated[Optional[str], typer.Option(help="Only mpiio, or posix.")] = None,
+    operation: Annotated[Optional[str], typer.Option(help="Only this one: read or write.")] = None,
+    cache: Annotated[Optional[str], typer.Option(help="Only this one: cold or warm.")] = None,
+    interface: Annotated[Optional[str], typer.Option(help="Only this one: mpiio or posix.")] = None,
     size: Annotated[
-        Optional[list[str]], typer.Option(metavar="SIZE", help="Only this one; may be repeated.")
+        Optional[list[str]], typer.Option(metavar="SIZE", help="Only this size; may be repeated.")
     ] = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Let trainings on the sampled storage use the fit.")
+        bool,
+        typer.Option(
+            "--keep", help="Store the fit, so that `iotune train` uses it on this storage."
+        ),
     ] = False,
     on: Annotated[
         Optional[Path],
-        typer.Option("--on", metavar="DIR", help="That storage. Default: as the samples say."),
+        typer.Option(
+            "--on", metavar="DIR", help="With --keep: the storage. Default: as the samples say."
+        ),
     ] = None,
     db: Annotated[
-        Optional[Path], typer.Option("--db", metavar="FILE", help="Kept beside this database.")
+        Optional[Path],
+        typer.Option(
+            "--db", metavar="FILE", help="With --keep: store the fit beside this database."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Fit distributions: single ones, head and tail at the best pivot, and the longest times."""
     _demand_extra()
@@ -274,10 +295,13 @@ def _as_json(one: "LatencyFit") -> dict[str, Any]:
 def report(
     file: _TABLE = _DEFAULT_TABLE,
     output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="DIR", help="For page and figures.")
+        Optional[Path],
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="The directory for the page and the figures."
+        ),
     ] = None,
     size: Annotated[
-        Optional[str], typer.Option(metavar="SIZE", help="Of the samples that are drawn.")
+        Optional[str], typer.Option(metavar="SIZE", help="Draw only samples of this size.")
     ] = None,
 ) -> None:
     """Draw the paper's figures from our samples: SVG files, and one page with all of them."""
@@ -295,7 +319,10 @@ def report(
 @errors_in_one_line
 def export(
     file: _TABLE,
-    to: Annotated[Path, typer.Argument(metavar="TO", help="Ends in .csv or .parquet.")],
+    to: Annotated[
+        Path,
+        typer.Argument(metavar="TO", help="The file to write; its name ends in .csv or .parquet."),
+    ],
     force: Annotated[bool, typer.Option("--force", help="Replace TO.")] = False,
 ) -> None:
     """Write a table of samples in the other format; a table in CSV becomes Parquet so."""

@@ -18,7 +18,7 @@ from iotune.launch.lib_path import print_path
 @errors_in_one_line
 def command(
     include: Annotated[
-        bool, typer.Option("--include", help="The folder of iotune.h instead.")
+        bool, typer.Option("--include", help="Print the folder of iotune.h instead.")
     ] = False,
 ) -> None:
     """Print the path."""

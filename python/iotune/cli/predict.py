@@ -1,7 +1,8 @@
 """What settings are worth for a pattern that was never run, by a model of this platform.
 
 The model was fitted to patterns that were measured on the same file system with the same
-libraries (iotune train --survey, iotune train). It is asked within what it was fitted to alone.
+libraries (iotune train --survey, iotune train). It predicts only within the range of what it was
+fitted to.
 
   iotune predict '<2D,(*,BLOCK),(16384,64)>' --ranks 4 --collective --on /scratch/me
   iotune predict '<1D,BLOCK,8388608>' --ranks 64 --element-bytes 4 --read
@@ -31,37 +32,48 @@ _COLUMNS = [Column("settings"), Column("gain", True), Column("interval")]
 
 @errors_in_one_line
 def command(
-    descriptor: Annotated[str, typer.Argument(metavar="DESCRIPTOR", help="'<1D,(BLOCK),(6)>'.")],
-    ranks: Annotated[int, typer.Option(min=1, help="Of the program.")] = 1,
-    nodes: Annotated[int, typer.Option(min=1, help="On which they run.")] = 1,
+    descriptor: Annotated[
+        str, typer.Argument(metavar="DESCRIPTOR", help="The pattern: '<1D,(BLOCK),(6)>'.")
+    ],
+    ranks: Annotated[int, typer.Option(min=1, help="Number of ranks.")] = 1,
+    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes.")] = 1,
     on: Annotated[
         Optional[Path],
-        typer.Option("--on", metavar="DIR", help="On its file system. Default: here."),
+        typer.Option("--on", metavar="DIR", help="A directory on the file system. Default: here."),
     ] = None,
-    read: Annotated[bool, typer.Option("--read", help="It reads. Default: it writes.")] = False,
-    collective: Annotated[bool, typer.Option("--collective", help="By collective calls.")] = False,
-    element_bytes: Annotated[int, typer.Option(min=1, help="Of an element.")] = 8,
-    datasets: Annotated[int, typer.Option(min=1, help="Of a file, all of this pattern.")] = 1,
+    read: Annotated[
+        bool, typer.Option("--read", help="The pattern reads. Default: it writes.")
+    ] = False,
+    collective: Annotated[
+        bool, typer.Option("--collective", help="The calls are collective. Default: independent.")
+    ] = False,
+    element_bytes: Annotated[int, typer.Option(min=1, help="Bytes of an element.")] = 8,
+    datasets: Annotated[int, typer.Option(min=1, help="Datasets of this pattern in a file.")] = 1,
     grid: Annotated[
         Optional[str], typer.Option(metavar="AxB", help="Ranks in each dimension.")
     ] = None,
     dims: Annotated[
-        Optional[str], typer.Option(metavar="AxB", help="Of the dataset, in elements.")
+        Optional[str], typer.Option(metavar="AxB", help="The dataset's dimensions, in elements.")
     ] = None,
     chunk: Annotated[
-        Optional[str], typer.Option(metavar="AxB", help="In elements. Default: not chunked.")
+        Optional[str],
+        typer.Option(
+            metavar="AxB", help="The chunk's dimensions, in elements. Default: not chunked."
+        ),
     ] = None,
     mpi: Annotated[
-        Optional[str], typer.Option(metavar="NAME", help="As 'MPICH 4.0.2'. Default: any known.")
+        Optional[str],
+        typer.Option(metavar="NAME", help="The MPI, as 'MPICH 4.0.2'. Default: any known."),
     ] = None,
     hdf5: Annotated[
-        Optional[str], typer.Option(metavar="VERSION", help="As 1.10.8. Default: any known.")
+        Optional[str],
+        typer.Option(metavar="VERSION", help="The HDF5, as 1.10.8. Default: any known."),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="So many settings.")] = 5,
+    top: Annotated[int, typer.Option(min=1, help="Print this many settings.")] = 5,
     db: Annotated[
-        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Use this database instead.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Predict."""
     try:

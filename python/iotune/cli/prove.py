@@ -44,24 +44,30 @@ def command(
     ] = None,
     ranks: Annotated[
         int,
-        typer.Option("--ranks", "-n", min=LEAST_RANKS, help="Ranks, over the nodes of the job."),
+        typer.Option(
+            "--ranks", "-n", min=LEAST_RANKS, help="Number of ranks, over the nodes of the job."
+        ),
     ] = LEAST_RANKS,
     hdf5: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE", help="This HDF5 without MPI: a library, a wheel's say."),
+        typer.Option(
+            metavar="FILE", help="A serial HDF5 to prove: its library, such as that of a wheel."
+        ),
     ] = None,
     setting: Annotated[
         Optional[list[str]],
         typer.Option(metavar="NAME", help="Only this one; may be repeated."),
     ] = None,
-    again: Annotated[bool, typer.Option("--all", help="Also what is proven already.")] = False,
+    again: Annotated[
+        bool, typer.Option("--all", help="Compare also what is proven already.")
+    ] = False,
     list_only: Annotated[
-        bool, typer.Option("--list", help="Print what is known, and compare nothing.")
+        bool, typer.Option("--list", help="Print what is proven, and compare nothing.")
     ] = False,
     db: Annotated[
-        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Use this database instead.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Prove."""
     if list_only:

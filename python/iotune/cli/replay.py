@@ -102,10 +102,11 @@ def command(
     source: Annotated[Path, typer.Argument(metavar="TRACE|PLAN|MAP", help="What to reissue.")],
     ranks: Annotated[
         Optional[int],
-        typer.Option("-n", "--ranks", min=1, help="Of a trace any number; default: its own."),
+        typer.Option("-n", "--ranks", min=1, help="Number of ranks. Default: the trace's own."),
     ] = None,
     directory: Annotated[
-        Optional[Path], typer.Option("--dir", metavar="DIR", help="Storage to write on; default: .")
+        Optional[Path],
+        typer.Option("--dir", metavar="DIR", help="Where to write. Default: the current folder."),
     ] = None,
     file: Annotated[
         Optional[str], typer.Option("--file", metavar="PATH", help="Only this file of the trace.")
@@ -119,25 +120,25 @@ def command(
         typer.Option(
             "--pause",
             metavar="keep|none|TIME|xFACTOR",
-            help="Between a rank's calls: as recorded, none, fixed, scaled.",
+            help="Pause between a rank's calls: as recorded, none, fixed, scaled.",
         ),
     ] = "none",
-    repeat: Annotated[int, typer.Option(min=1, help="So many rounds.")] = 1,
+    repeat: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 1,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Of HDF5: check every byte; not timed.")
+        bool, typer.Option("--verify", help="With HDF5: check every byte; not timed.")
     ] = False,
     read: Annotated[
-        bool, typer.Option("--read", help="Of a map: read the places instead of writing them.")
+        bool, typer.Option("--read", help="With a map: read the places instead of writing them.")
     ] = False,
     mpiio: Annotated[
-        bool, typer.Option("--mpiio", help="Of a map: through MPI-IO, not pwrite and pread.")
+        bool, typer.Option("--mpiio", help="With a map: use MPI-IO, not pwrite and pread.")
     ] = False,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Print the plan.")] = False,
     emit_c: Annotated[
         Optional[Path],
         typer.Option("--emit-c", metavar="FILE", help="Write a stand-alone C kernel; - is stdout."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Replay it."""
     wanted = _Wanted(layer.value if layer else None, file, ranks, pause, read, mpiio)

@@ -68,10 +68,11 @@ def command(
         Mode, typer.Option(help="tune: record and tune; record: change nothing; off: do nothing.")
     ] = Mode.tune,
     output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="Where the trace goes.")
+        Optional[Path],
+        typer.Option("-o", "--output", metavar="FILE", help="Write the trace to FILE."),
     ] = None,
     timing: Annotated[
-        Timing, typer.Option(help="Keep times per pattern, or of every call (larger traces).")
+        Timing, typer.Option(help="Record times per pattern, or of every call (larger traces).")
     ] = Timing.pattern,
     db: Annotated[
         Optional[str],
@@ -83,7 +84,7 @@ def command(
     logstore: Annotated[
         Optional[list[Path]],
         typer.Option(
-            metavar="DIR", help="Keep files that MPI-IO makes below DIR as logs. Repeatable."
+            metavar="DIR", help="Keep files that MPI-IO makes below DIR as logs; may be repeated."
         ),
     ] = None,
 ) -> None:
@@ -198,7 +199,7 @@ def _witness() -> Optional[Path]:
 
 
 def _was_touched(witness: Optional[Path]) -> Optional[bool]:
-    """None where that cannot be told."""
+    """None where that is not known."""
     try:
         return None if witness is None else witness.stat().st_mtime > 0
     except OSError:

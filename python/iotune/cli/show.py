@@ -1,13 +1,13 @@
 """Show what a run did: its totals, then its patterns per file and dataset; or the calls themselves.
 
-Without TRACE the last run's. Descriptors are those of docs/descriptors.md; a star marks the largest
-datasets, whose pattern iotune takes for the file. Of files without HDF5 an array is inferred from
-the bytes of all ranks, and a line at the end says what else they may be. Files that differ by their
-numbers alone and have the same patterns are one entry with their count. Of a run with very many
-files about a screen of entries is shown, folded by folder and name; folders and files of which no
-byte was moved are left out. --all shows each. With --calls one line a call: seconds since the
-epoch, call with arguments and result, duration in seconds; ~ before times that were interpolated
-from the pattern's. With --json too, one object a line.
+Without TRACE: of the last run. Descriptors are those of docs/descriptors.md; a star marks the
+largest datasets, whose pattern iotune takes for the file. Of files without HDF5 an array is
+inferred from the bytes of all ranks, and a line at the end says what else they may be. Files that
+differ by their numbers alone and have the same patterns are one entry with their count. Of a run
+with very many files about a screen of entries is shown, folded by folder and name; folders and
+files of which no byte was moved are left out. --all shows each. With --calls one line a call:
+seconds since the epoch, call with arguments and result, duration in seconds; ~ before times that
+were interpolated from the pattern's. With --json too, one object a line.
 """
 
 from pathlib import Path
@@ -34,11 +34,14 @@ from iotune.traces.chosen_trace import chosen_trace, words_for
 @errors_in_one_line
 def command(
     trace: Annotated[
-        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's.")
+        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's trace.")
     ] = None,
-    calls: Annotated[bool, typer.Option("--calls", help="The calls instead of patterns.")] = False,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Show the calls instead of patterns.")
+    ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Each file by itself, also those without a transfer.")
+        bool,
+        typer.Option("--all", help="Show each file separately, also those without a transfer."),
     ] = False,
     rank: RankOption = None,
     layer: LayerOption = None,
@@ -47,7 +50,7 @@ def command(
     start: FromOption = None,
     stop: ToOption = None,
     limit: LimitOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show it."""
     if not calls and any(one is not None for one in (rank, layer, call, start, stop, limit)):

@@ -1,8 +1,8 @@
 """Measure settings for patterns that have no answer yet, on the storage where they ran.
 
 Each pattern is replayed with candidate settings against the default, in interleaved rounds of
-random order. The best is stored only where the interval of its gain lies above 1, in rounds of
-its own once more; else "default is best" is the answer.
+random order. The best one is measured again, in rounds of its own, and
+stored only if the interval of its gain lies above 1. Else the answer is "default is best".
 
   iotune train
   iotune train --for 10m --file 'plt*.h5'
@@ -90,27 +90,30 @@ _COLUMNS = [Column("candidate"), Column("effect"), Column("gain", True), Column(
 @errors_in_one_line
 def command(
     db: Annotated[
-        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Use this database instead.")
     ] = None,
     rounds: Annotated[
         Optional[int],
-        typer.Option(min=3, help="Rounds of each candidate. Default: by the noise here."),
+        typer.Option(min=3, help="Rounds of each candidate. Default: as many as the noise needs."),
     ] = None,
     candidates: Annotated[
         Optional[list[str]],
-        typer.Option(metavar="SETTINGS", help="'name=value;name=value'; may be repeated."),
+        typer.Option(
+            metavar="SETTINGS", help="Measure these: 'name=value;name=value'; may be repeated."
+        ),
     ] = None,
     budget: Annotated[
         Optional[list[str]],
         typer.Option(
-            metavar="LIMIT", help="12 (candidates a pattern), 300runs, 8h, 20GiB; may be repeated."
+            metavar="LIMIT",
+            help="At most 12 (candidates a pattern), 300runs, 8h, 20GiB; may be repeated.",
         ),
     ] = None,
     method: Annotated[
         Optional[str],
         typer.Option(
             metavar="NAME",
-            help="How candidates are chosen: race, ours, tpe … Default: by what is known here.",
+            help="How to choose candidates: race, ours, tpe … Default: by what is known here.",
         ),
     ] = None,
     is_survey: Annotated[
@@ -118,20 +121,19 @@ def command(
     ] = False,
     ranks: Annotated[
         Optional[list[int]],
-        typer.Option(min=1, help="With --survey: of its patterns; may be repeated."),
+        typer.Option(min=1, help="With --survey: ranks of its patterns; may be repeated."),
     ] = None,
     directory: Annotated[
         Optional[Path],
-        typer.Option(
-            "--dir", metavar="DIR", help="Where to measure. Default: where each file lay."
-        ),
+        typer.Option("--dir", metavar="DIR", help="Where to measure. Default: each file's folder."),
     ] = None,
     pattern: Annotated[
-        Optional[int], typer.Option(metavar="ID", help="Only this one of `iotune db list`.")
+        Optional[int],
+        typer.Option(metavar="ID", help="Only this pattern, by its ID in `iotune db list`."),
     ] = None,
     file: Annotated[
         Optional[str],
-        typer.Option(metavar="GLOB", help="Only patterns of files with such a path or name."),
+        typer.Option(metavar="GLOB", help="Only patterns of files with this path or name."),
     ] = None,
     most_time: Annotated[
         Optional[str],
@@ -139,14 +141,16 @@ def command(
     ] = None,
     script: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE", help="Write a batch script that trains, and train nothing."),
+        typer.Option(
+            metavar="FILE", help="Write a batch script for the training instead of training now."
+        ),
     ] = None,
     scheduler: Annotated[
         str,
         typer.Option(metavar="NAME", help="With --script: slurm, pbs, lsf, flux or a template."),
     ] = "slurm",
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with what was measured when it was stopped.")
+        bool, typer.Option("--resume", help="Continue a training that was stopped.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be measured, and measure nothing.")
@@ -157,7 +161,7 @@ def command(
             metavar="SETTING", help="layout=log: measure the log store too; never applied."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train."""
     if offer not in (None, "layout=log"):
@@ -443,7 +447,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
 
 def _print(outcome: Outcome) -> None:
     data(f"pattern {outcome.case.id} {outcome.case.descriptor}")
-    if outcome.speaks:
+    if outcome.is_dominant:
         table(
             _COLUMNS,
             [

@@ -11,7 +11,7 @@ from typing import Any, Optional, TypeVar
 from iotune.comparing.patterns import distance
 from iotune.comparing.times import TimeChange, compared
 from iotune.findings import findings_of
-from iotune.reports.actual_io import told_settings
+from iotune.reports.actual_io import reported_settings
 from iotune.reports.alike import masked
 from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.traces.trace import Trace
@@ -229,12 +229,13 @@ def _amounts(values: Sequence[tuple[str, int, int]]) -> list[Change]:
 def _settings(a: FilePattern, b: FilePattern) -> list[Change]:
     """What was in effect, as far as that is known, and how it is known."""
 
-    def told(file: FilePattern) -> dict[str, str]:
+    def reported(file: FilePattern) -> dict[str, str]:
         return {
-            one.parameter: f"{one.got or one.wanted} ({one.verdict})" for one in told_settings(file)
+            one.parameter: f"{one.got or one.wanted} ({one.verdict})"
+            for one in reported_settings(file)
         }
 
-    one, other = told(a), told(b)
+    one, other = reported(a), reported(b)
     return [
         Change(name, one.get(name), other.get(name))
         for name in sorted({*one, *other})

@@ -25,21 +25,23 @@ def command(
         Optional[Path], typer.Argument(metavar="A", help="A trace, or a folder of traces.")
     ] = None,
     b: Annotated[
-        Optional[Path], typer.Argument(metavar="B", help="What is compared with it.")
+        Optional[Path], typer.Argument(metavar="B", help="The trace or folder to compare it with.")
     ] = None,
     before: Annotated[
-        Optional[list[Path]], typer.Option("--before", metavar="TRACE", help="A further run of A.")
+        Optional[list[Path]],
+        typer.Option("--before", metavar="TRACE", help="One more run of A; may be repeated."),
     ] = None,
     after: Annotated[
-        Optional[list[Path]], typer.Option("--after", metavar="TRACE", help="A further run of B.")
+        Optional[list[Path]],
+        typer.Option("--after", metavar="TRACE", help="One more run of B; may be repeated."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also files in which nothing changed.")
+        bool, typer.Option("--all", help="Show also files in which nothing changed.")
     ] = False,
     db: Annotated[
-        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Use this database instead.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print the difference."""
     from iotune.cli.output import print_json

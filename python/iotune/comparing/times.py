@@ -34,7 +34,7 @@ def compared(
     """Judge B's times against A's; None where one side has none.
 
     With FEWEST_UNPAIRED runs a side the ratio has an interval that holds at 90 %. Below, only what
-    is plain can be told: `usual` is by how much the slowest of earlier runs of this workload was
+    is plain can be said: `usual` is by how much the slowest of earlier runs of this workload was
     slower than the fastest, where that is known.
     """
     before, after = [one for one in before if one > 0], [one for one in after if one > 0]

@@ -70,10 +70,10 @@ class Answers:
         return next((one.offer for one in fitting), None)
 
     def _key_of_workload(self, run: RunSummary, file: FilePattern) -> str:
-        speaker = file.speaks
-        if speaker is None:
+        dominant = file.dominant
+        if dominant is None:
             return ""
-        shown = (speaker.descriptor, "write" if speaker.write else "read")
+        shown = (dominant.descriptor, "write" if dominant.write else "read")
         program = program_of(run)
         for name in (file.masked_name, os.path.basename(file.path)):
             key = self._of_workload.get((program, name, run.ranks, run.nodes, *shown))
@@ -93,8 +93,8 @@ def is_of_platform(platform: dict[str, str], run: RunSummary, file: FilePattern)
     Files that no HDF5 or no MPI-IO moved do without, whatever the program has loaded.
     """
     layer = "hdf5"
-    if not file.declared and file.speaks is not None:
-        layer = file.speaks.layer
+    if not file.declared and file.dominant is not None:
+        layer = file.dominant.layer
     mpi = _NO_LIBRARY if layer == "posix" else run.mpi
     hdf5 = run.hdf5 if layer == "hdf5" else _NO_LIBRARY
     filesystem = core.filesystem_of(os.path.dirname(file.path))

@@ -40,7 +40,7 @@ class Workload:
     dataset: str = ""
     datasets: int = 0  # of the file, with this pattern
     repeats: int = 0  # how often the whole was done again (time steps)
-    speaker: bool = False  # whether it decides for its file
+    speaker: bool = False  # whether its dataset is the file's dominant one (the key's name is old)
     last_seen: float = 0.0  # seconds since the epoch
 
 
@@ -87,7 +87,7 @@ class Move:
     kind: str  # answer, first seen, drift
     at: float  # seconds since the epoch
     platform: Platform
-    told: Mapping[str, Any]  # by kind: the fields of `iotune db history --json`
+    reported: Mapping[str, Any]  # by kind: the fields of `iotune db history --json`
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class PatternDB:
         """Every move of a pattern's answers in order of time, as `iotune db history` has them."""
         moves = []
         for one in self._open().history(_number(pattern))["moves"]:
-            told = {name: value for name, value in one.items() if name not in _OF_EACH_MOVE}
-            moves.append(Move(one["kind"], one["at"], _built(Platform, one["platform"]), told))
+            reported = {name: value for name, value in one.items() if name not in _OF_EACH_MOVE}
+            moves.append(Move(one["kind"], one["at"], _built(Platform, one["platform"]), reported))
         return moves
 
     def match(

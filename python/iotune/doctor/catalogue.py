@@ -207,7 +207,7 @@ KINDS = (
         "file-system", DIRECTORY,
         "The type of the directory's file system, as answers and proofs name it, and its mount.",
         "Answers hold for one type of file system. *unknown*: it stands in no table of iotune's; "
-        "answers of different unknown ones cannot be told apart.",
+        "answers of different unknown ones cannot be distinguished.",
     ),
     Kind(
         "layout", DIRECTORY,

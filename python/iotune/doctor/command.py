@@ -1,12 +1,12 @@
-"""Say what will work here and what will not: of the install, a program, a directory.
+"""Say what will work here and what will not: of the installation, a program, a directory.
 
   iotune doctor
   iotune doctor -- mpirun -n 4 ./program
   iotune doctor --on /scratch/me -- ./program
 
-Nothing of the program is run. Each check says what was seen and what to do; the exit status is 1
+The program is not run. Each check says what was seen and what to do; the exit status is 1
 where something does not work. --bundle writes all of it, and what the last run left, into a file
-for whoever supports you, without your names and paths.
+for those who support you, without your names and paths.
 """
 
 from pathlib import Path
@@ -33,17 +33,19 @@ _USAGE = 2
 def command(
     words: Annotated[
         Optional[list[str]],
-        typer.Argument(metavar="COMMAND", help="A program, behind its launcher perhaps, after --."),
+        typer.Argument(
+            metavar="COMMAND", help="A program after --, with its launcher if it has one."
+        ),
     ] = None,
     on: Annotated[
         Optional[Path],
-        typer.Option("--on", metavar="DIR", help="Look at this directory and its file system."),
+        typer.Option("--on", metavar="DIR", help="Check this directory and its file system."),
     ] = None,
     bundle: Annotated[
         Optional[Path],
         typer.Option("--bundle", metavar="FILE", help="Write a .tar.gz for a support ticket."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Look at everything."""
     from iotune.doctor.check import FAILS

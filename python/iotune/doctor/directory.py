@@ -26,7 +26,9 @@ _SECONDS = 20
 _CEPH_LAYOUT = ("ceph.file.layout", b"stripe_unit=4194304 stripe_count=1 object_size=4194304")
 _SHOWN = 4
 # Options with a value that are shown.
-_TOLD = frozenset("vers nfsvers proto sec rsize wsize local_lock lookupcache actimeo size".split())
+_REPORTED = frozenset(
+    "vers nfsvers proto sec rsize wsize local_lock lookupcache actimeo size".split()
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Mount:
     @property
     def plain_options(self) -> str:
         """Those that say how it behaves; addresses, folders and names are left out."""
-        kept = (one for one in self.options.split(",") if one.partition("=")[0] in _TOLD
+        kept = (one for one in self.options.split(",") if one.partition("=")[0] in _REPORTED
                 or "=" not in one)  # fmt: skip
         return ",".join(kept)
 
@@ -202,11 +204,11 @@ def proven_check(site: Site, directory: Path, hdf5_library: str = "") -> Check:
         prove = f"iotune prove --on {path_text(directory)}"
         if hdf5_library:
             prove += f" --hdf5 {path_text(hdf5_library)}"
-        return _told(site, directory, known, prove)
+        return _reported(site, directory, known, prove)
     return Check("proven", UNKNOWN, "the database cannot be asked", "see database", str(directory))
 
 
-def _told(site: Site, directory: Path, known: dict[str, list[str]], prove: str) -> Check:
+def _reported(site: Site, directory: Path, known: dict[str, list[str]], prove: str) -> Check:
     where = " and ".join(filter(None, (site.mpi, f"HDF5 {site.hdf5}" if site.hdf5 else "")))
     may = sum(len(names) for word, names in known.items() if word not in ("unknown", "known bad"))
     bad = len(known.get("known bad", []))

@@ -72,7 +72,7 @@ def _replayer() -> Check:
                      str(one.folder))  # fmt: skip
     cached = _cached()
     said = f"; {cached} compiled before" if cached else "; none compiled yet"
-    said += "".join(f"; {one}" for one in found.told)
+    said += "".join(f"; {one}" for one in found.reported)
     if mpi.compiler is None:
         return Check("replayer", PARTLY, f"there is no mpicc beside {mpi.launcher}{said}",
                      "install it, name it in IOTUNE_MPICC, or prebuild it elsewhere by iotune "

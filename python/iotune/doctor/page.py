@@ -59,7 +59,7 @@ Under a module or a bare `LD_PRELOAD`, everyday tools and programs that move lit
 
 ## A support ticket
 
-`iotune doctor --bundle ticket.tar.gz -- ./program` writes one file for whoever helps you, and
+`iotune doctor --bundle ticket.tar.gz -- ./program` writes one file for those who help you, and
 prints what is in it. These are the doctor's answer as JSON, versions, mounts, variables of iotune,
 MPI, HDF5 and hints, and what `iotune show` and `iotune explain` say of the last run. A file that
 is there is never replaced.

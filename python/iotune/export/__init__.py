@@ -58,7 +58,7 @@ def export_calls(
     wanted, as csv or parquet. Memory does not grow with their number. On any failure the file is
     as it was.
     """
-    # Missing libraries are told before anything is written.
+    # Missing libraries are reported before anything is written.
     module = import_module(f"iotune.export.{_MODULES[kind]}")
     writer = cast(_Writer, module.Regions() if regions else module)
     if output != "-" and os.path.exists(output) and os.path.samefile(output, trace):

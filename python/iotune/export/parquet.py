@@ -36,10 +36,10 @@ _ROW_GROUP = 1 << 17
 def write(path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Exported:
     """Write them. The file's metadata say what `iotune.open_trace(…).metadata` calls by name."""
     reader = CallReader(path, wanted, COLUMNS, limit, _ROW_GROUP)
-    told = {"start_unix_ns": reader.run_start_unix_ns, "trace": path.name}
+    reported = {"start_unix_ns": reader.run_start_unix_ns, "trace": path.name}
     schema = pa.schema(
         [pa.field(column, _type(column), column in _NULLABLE) for column in COLUMNS],
-        metadata={"iotune": json.dumps(told)},
+        metadata={"iotune": json.dumps(reported)},
     )
     count = 0
     try:
@@ -59,13 +59,16 @@ class Regions:
     def write(self, path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Exported:
         """Write them."""
         rows = [row_of(one) for one in islice(each_region(path, wanted.ranks), limit)]
-        told = {"start_unix_ns": CallReader(path, columns=()).run_start_unix_ns, "trace": path.name}
+        reported = {
+            "start_unix_ns": CallReader(path, columns=()).run_start_unix_ns,
+            "trace": path.name,
+        }
         kinds = {"region": pa.string(), "is_open": pa.bool_()}
         kinds |= {name: pa.int32() for name in ("rank", "process", "thread", "depth")}
         schema = pa.schema(
             [pa.field(name, kinds.get(name, pa.int64()), name == "value")
              for name in REGION_COLUMNS],
-            metadata={"iotune": json.dumps(told)},
+            metadata={"iotune": json.dumps(reported)},
         )  # fmt: skip
         for row in rows:
             row["region"] = _utf8(row["region"])

@@ -28,10 +28,10 @@ _COLUMNS = (
 def write(path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Exported:
     """Write the events, one a line."""
     reader = CallReader(path, wanted, _COLUMNS, limit, _BATCH_ROWS)
-    told = {"trace": path.name, "start_unix_ns": reader.run_start_unix_ns}
+    reported = {"trace": path.name, "start_unix_ns": reader.run_start_unix_ns}
     to.write(
         b'{"displayTimeUnit": "ns", "otherData": '
-        + json.dumps(told).encode()
+        + json.dumps(reported).encode()
         + b', "traceEvents": ['
     )
     tracks = _Tracks(core.processes(path))
@@ -91,10 +91,10 @@ class _Tracks:
         events = []
         if process not in self._named:
             self._named.add(process)
-            told = self._processes[process]
-            rank = told.get("rank", -1)
+            reported = self._processes[process]
+            rank = reported.get("rank", -1)
             order = rank if rank >= 0 else len(self._processes) + process
-            events.append(_meta(track, "process_name", {"name": _process_name(told)}))
+            events.append(_meta(track, "process_name", {"name": _process_name(reported)}))
             events.append(_meta(track, "process_sort_index", {"sort_index": order}))
         events.append(_meta(track, "thread_name", {"name": f"thread {thread}"}))
         return track, events
@@ -123,7 +123,7 @@ def _regions(path: Path, wanted: CallFilter, tracks: _Tracks) -> Iterator[str]:
         track, names = tracks.of(one.process, one.thread)
         yield from names
         yield from tracks.region_track(track, one.thread)
-        told = {
+        reported = {
             "region": JOINT.join(one.path),
             "value": one.value,
             "io_ns": one.io_ns,
@@ -133,13 +133,13 @@ def _regions(path: Path, wanted: CallFilter, tracks: _Tracks) -> Iterator[str]:
         }
         event: dict[str, Any] = {"cat": "region", "pid": track.process}
         if one.is_sum:
-            told |= {"entered": one.entered, "region_ns": one.region_ns}
+            reported |= {"entered": one.entered, "region_ns": one.region_ns}
             event |= {"name": f"{one.name} ({one.entered} entries)", "id": number}
             event |= {"tid": track.thread}
-            yield _at({**event, "ph": "b", "args": told}, one.begin_ns)
+            yield _at({**event, "ph": "b", "args": reported}, one.begin_ns)
             yield _at({**event, "ph": "e"}, one.end_ns)
             continue
-        event |= {"name": one.name, "tid": track.thread + _REGION_TRACKS, "args": told}
+        event |= {"name": one.name, "tid": track.thread + _REGION_TRACKS, "args": reported}
         if one.is_open:
             yield _at({**event, "ph": "B"}, one.begin_ns)
         else:
@@ -151,10 +151,10 @@ def _at(event: dict[str, Any], ns: int, more: str = "") -> str:
     return f'{{"ts": {_microseconds(ns)}, {more}{json.dumps(event)[1:]}'
 
 
-def _process_name(told: dict[str, Any]) -> str:
-    program = Path(str(told.get("program", ""))).name or "process"
-    place = f"{program}, pid {told.get('pid', '?')} on {told.get('host', '?')}"
-    rank = told.get("rank", -1)
+def _process_name(reported: dict[str, Any]) -> str:
+    program = Path(str(reported.get("program", ""))).name or "process"
+    place = f"{program}, pid {reported.get('pid', '?')} on {reported.get('host', '?')}"
+    rank = reported.get("rank", -1)
     return f"rank {rank} ({place})" if rank >= 0 else place
 
 
@@ -181,12 +181,12 @@ def _events(batch: CallBatch, tracks: _Tracks) -> Iterator[str]:
         }
         if (begin_ns, end_ns - begin_ns) != (start_ns, duration_ns):
             known |= {"start_ns": start_ns, "duration_ns": duration_ns}
-        told = json.dumps({name: value for name, value in known.items() if value is not None})
+        reported = json.dumps({name: value for name, value in known.items() if value is not None})
         more = f', "arguments": {arguments}' + (f', "selection": {selection}' if selection else "")
         yield (
             f'{{"ph": "X", "name": {json.dumps(call)}, "cat": "{layer}", '
             f'"pid": {track.process}, "tid": {track.thread}, "ts": {_microseconds(begin_ns)}, '
-            f'"dur": {_microseconds(end_ns - begin_ns)}, "args": {told[:-1]}{more}}}}}'
+            f'"dur": {_microseconds(end_ns - begin_ns)}, "args": {reported[:-1]}{more}}}}}'
         )
 
 

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 @errors_in_one_line
 def command(
     trace: Annotated[
-        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's.")
+        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's trace.")
     ] = None,
     explain: Annotated[
         Optional[str],
         typer.Option("--explain", metavar="ID", help="What a finding means; `all` for all."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="More files and datasets of each finding.")
+        bool, typer.Option("--all", help="Show more files and datasets of each finding.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print the findings."""
     if explain is not None:

@@ -220,7 +220,7 @@ def slowest(found: Iterable[Evidence]) -> float:
     """
     found = tuple(found)
     parts = (part for one in found for part in one.by_process.items())
-    # Evidence that says nothing of its processes stands for itself.
+    # Evidence that says nothing of its processes counts alone.
     alone = sum(one.seconds or 0.0 for one in found if not one.by_process)
     return max(added_up(parts).values(), default=0.0) + alone
 

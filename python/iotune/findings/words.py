@@ -119,8 +119,9 @@ WORDS = {
         f"{limit.IMBALANCE:g} times the mean or more; or its time in transfers of POSIX is "
         f"{limit.TIME_IMBALANCE:g} times the median, "
         f"{limit.TIME_IMBALANCE_OF_RUN:.0%} of the run and {limit.TIME_IMBALANCE_SECONDS:g} s "
-        "above it. What only one rank moves is one-rank. Inside of collective calls ranks are not "
-        "told apart, and times say nothing where most ranks have none: aggregators work for all.",
+        "above it. What only one rank moves is one-rank. Inside of collective calls ranks are "
+        "not distinguished, and times say nothing where most ranks have none: aggregators work "
+        "for all.",
         "Where the others compute meanwhile.",
     ),
     "file-per-rank": Words(

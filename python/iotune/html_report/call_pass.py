@@ -74,13 +74,13 @@ class CallPass:
         `tell` is called now and then with the number of calls read so far.
         """
         reader = CallReader(path, columns=_COLUMNS)
-        done, told = 0, time.monotonic()
+        done, reported = 0, time.monotonic()
         for batch in reader:
             self._take(batch)
             done += batch.rows
-            if tell is not None and time.monotonic() - told > _TELL_SECONDS:
+            if tell is not None and time.monotonic() - reported > _TELL_SECONDS:
                 tell(done)
-                told = time.monotonic()
+                reported = time.monotonic()
         return reader.losses
 
     @property

@@ -47,19 +47,20 @@ Look = Callable[[], Findings]
 @errors_in_one_line
 def command(
     traces: Annotated[
-        Optional[list[Path]], typer.Argument(metavar="TRACE…", help="Default: the last run's.")
+        Optional[list[Path]],
+        typer.Argument(metavar="TRACE…", help="Default: the last run's trace."),
     ] = None,
     output: Annotated[
         Optional[str],
-        typer.Option("-o", "--output", metavar="FILE", help="Where it goes; - is stdout."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; - is stdout."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
     db: Annotated[
-        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Use this database instead.")
     ] = None,
     site: Annotated[
         Optional[Path],
-        typer.Option("--site", metavar="DIR", help="A report of all traces below DIR."),
+        typer.Option("--site", metavar="DIR", help="Write a report of all traces below DIR."),
     ] = None,
 ) -> None:
     """Write it."""
@@ -161,19 +162,19 @@ def _watched(
     watch: Callable[[Iterator[int], int], None],
 ) -> RunFacts:
     """gather() in a thread of its own, so that this one can draw how far it is."""
-    told: queue.SimpleQueue[int] = queue.SimpleQueue()
+    reported: queue.SimpleQueue[int] = queue.SimpleQueue()
     unwanted = threading.Event()
 
     def tell(calls: int) -> None:
         if unwanted.is_set():
             raise Error("left off")
-        told.put(calls)
+        reported.put(calls)
 
     with futures.ThreadPoolExecutor(1) as pool:
         made = pool.submit(gather, run, database, tell, findings)
-        made.add_done_callback(lambda _: told.put(-1))
+        made.add_done_callback(lambda _: reported.put(-1))
         try:
-            watch(iter(told.get, -1), run.summary.calls)
+            watch(iter(reported.get, -1), run.summary.calls)
         except BaseException:
             unwanted.set()
             raise

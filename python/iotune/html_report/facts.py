@@ -35,7 +35,7 @@ class RunFacts:
     gathered: CallPass
     selections: Selections
     groups: list[Alike]  # of the files that moved bytes, most bytes first
-    brought: dict[str, Comparison]  # by path, of files that are explained
+    effects: dict[str, Comparison]  # by path, of files that are explained
     findings: Findings
     epochs: RunEpochs
     losses: list[str]
@@ -83,7 +83,7 @@ def gather(
         gathered=gathered,
         selections=selections_of(trace.path) if used_hdf5 else Selections(),
         groups=groups,
-        brought={
+        effects={
             file.path: compare_with_default(answers, run, file)
             for file in run.data_files
             if is_explained(file) and not file.sampled_out

@@ -121,7 +121,7 @@ def _note(bins: TimeBins, rows: RankRows) -> str:
             "process's time they moved."
         )
     if rows.per_row > 1:
-        parts.append(f"A row stands for {rows.per_row} neighbouring ranks.")
+        parts.append(f"A row is {rows.per_row} neighbouring ranks.")
     return " ".join(parts)
 
 

@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 
 LEVELS = 48  # shades beside "nothing"
-DECADES = 4.0  # of values that are told apart; what is less has the lightest shade
+DECADES = 4.0  # of values that are distinguished; what is less has the lightest shade
 
 # Of each theme, for writes and for reads: from little to much.
 _RAMPS = {

@@ -28,10 +28,10 @@ from iotune.html_report.region_figure import region_figure, region_table
 from iotune.html_report.svg import WIDTH, Table, counted, short_path
 from iotune.logstore import LogContainer, is_container
 from iotune.models.settings.prospects import prospect_of_file
-from iotune.reports.actual_io import done_text, sum_of, told_settings
+from iotune.reports.actual_io import done_text, reported_settings, sum_of
 from iotune.reports.alike import folded
 from iotune.reports.explained import (
-    brought_lines,
+    effect_lines,
     is_explained,
     matched_lines,
     needs_training,
@@ -94,8 +94,8 @@ def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
         (
             "tuning",
             "What iotune decided",
-            "What was recognised, matched, applied, refused or without effect, and what it "
-            "brought, as iotune explain tells it.",
+            "What was recognised, matched, applied, refused or without effect, and the "
+            "measured effect, as iotune explain shows it.",
             _tuning,
         ),
         ("prefetch", "Prefetching", "", _prefetch),
@@ -242,18 +242,18 @@ def _tuning(facts: RunFacts, wide: float) -> Iterator[Any]:
     for group in folded(files)[:_EXPLAINED]:
         for file in group.files[:1] if group.is_folded else group.files:
             lines = [("recognised", recognised_text(facts.run, file))]
-            told = [one for one in file.datasets if one.actual_io]
-            if told:
-                lines.append(("actual I/O", done_text(*sum_of(told))))
+            reported = [one for one in file.datasets if one.actual_io]
+            if reported:
+                lines.append(("actual I/O", done_text(*sum_of(reported))))
             lines += [("matched", line) for line in matched_lines(file)]
             if needs_training(file):
                 training = training_line(file, prospect_of_file(facts.trace, file))
                 lines.append(("training", training))
-            if file.path in facts.brought:
-                brought = facts.brought[file.path]
-                lines += [("brought", one) for one in brought_lines(file, brought)]
-                if brought.offered is not None:
-                    lines += [("offered", one) for one in brought.offered.lines()]
+            if file.path in facts.effects:
+                effect = facts.effects[file.path]
+                lines += [("effect", one) for one in effect_lines(file, effect)]
+                if effect.offered is not None:
+                    lines += [("offered", one) for one in effect.offered.lines()]
             yield Heading(
                 f"{group.name} ({len(group.files)} files)" if group.is_folded else file.path, lines
             )
@@ -263,7 +263,7 @@ def _tuning(facts: RunFacts, wide: float) -> Iterator[Any]:
                     ("setting", "verdict", "wanted", "got", "reason"),
                     tuple(
                         (one.parameter, one.verdict, one.wanted or "–", one.got or "–", one.reason)
-                        for one in told_settings(file)
+                        for one in reported_settings(file)
                     ),
                     text_columns=5,
                 )

@@ -19,7 +19,7 @@ from iotune.traces.trace import open_trace
 class SiteRun:
     """One run, without anything that names who or where."""
 
-    user: int  # a number that stands for the trace's owner
+    user: int  # a number in place of the trace's owner
     start_unix_seconds: float
     elapsed_seconds: float
     io_seconds: float  # of the slowest process

@@ -39,7 +39,7 @@ class Figure:
 
 
 def text_of(text: str) -> str:
-    """Text for HTML and SVG; control characters are told as the commands tell them."""
+    """Text for HTML and SVG; control characters are written as the commands write them."""
     return escape(printable(text))
 
 

@@ -56,5 +56,5 @@ def _format_of_line(line: bytes) -> str | None:
         return "fuse"
     except Malformed:
         pass
-    # A table's own fault is told better by its reader.
+    # A table's own fault is reported better by its reader.
     return "csv" if is_head(line) or is_meant_as_head(line) else None

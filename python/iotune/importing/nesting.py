@@ -21,7 +21,7 @@ class LoggedCall:
     end_ns: int
     layer: int = POSIX
     collective: bool = False
-    placed: bool | None = None  # of MPI-IO: whether its place is known; None: as the sink was told
+    placed: bool | None = None  # of MPI-IO: whether its place is known; None: as the sink was set
 
 
 class Nesting:

@@ -2,7 +2,7 @@
 
 A line is `start end name level type ( arguments )`; earlier versions write
 `start end result name ( arguments )`. Times are seconds. Where the first argument of a POSIX call
-is a path, it stands for the descriptor; earlier ones have the descriptor, which the result of its
+is a path, it replaces the descriptor; earlier ones have the descriptor, which the result of its
 open tells. Positions of read, write, fread and fwrite follow from the calls before them.
 """
 

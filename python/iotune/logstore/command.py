@@ -47,8 +47,10 @@ from iotune.output_file import new_file
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 _PIECE = 8 << 20
-_File = Annotated[Path, typer.Argument(metavar="FILE", help="The directory that the file is.")]
-_Json = Annotated[bool, typer.Option("--json", help="For programs.")]
+_File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The file, which is a directory on the storage.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _pieces(container: LogContainer) -> Iterator[bytes]:
@@ -59,7 +61,9 @@ def _pieces(container: LogContainer) -> Iterator[bytes]:
 @app.command("ls")
 @errors_in_one_line
 def list_files(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Searched with all below it.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The directory to search, with all below it.")
+    ],
     as_json: _Json = False,
 ) -> None:
     """Print the files below DIR that are kept as logs."""
@@ -192,7 +196,7 @@ def flatten(
     file: _File,
     copy: Annotated[
         Optional[Path],
-        typer.Argument(metavar="[COPY]", help="The file to make; default: in FILE's place."),
+        typer.Argument(metavar="[COPY]", help="The file to make. Default: replace FILE."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace COPY where it exists.")] = False,
 ) -> None:
@@ -229,7 +233,8 @@ def compact(
     keep_indexes: Annotated[
         bool,
         typer.Option(
-            "--keep-indexes", help="Only merge: single indexes, with times, and logs stay."
+            "--keep-indexes",
+            help="Only merge the indexes: single indexes, with times, and logs stay.",
         ),
     ] = False,
 ) -> None:
@@ -253,7 +258,8 @@ def compact(
 def write_map(
     file: _File,
     output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="CSV", help="- is stdout.")
+        Optional[Path],
+        typer.Option("-o", "--output", metavar="CSV", help="Write to CSV; - is stdout."),
     ] = None,
     drawing: Annotated[
         Optional[Path],

@@ -197,7 +197,7 @@ class _Flattening:
             )
 
     def _done(self) -> set[int]:
-        """Pieces that are on the storage, whoever copied them."""
+        """Pieces that are on the storage, no matter who copied them."""
         done: set[int] = set()
         for path in self._work.glob("done-*"):
             for line in path.read_text("ascii", "replace").split("\n")[:-1]:

@@ -179,7 +179,7 @@ def _loads(folder: Path, name: str, compiler: str) -> Versions:
 
 
 def _demand_own_hdf5(name: str, compiler: str, own: Versions, found: Versions) -> None:
-    """Raise Error where a program with HDF5 loads another MPI, or no HDF5 that can be told."""
+    """Raise Error where a program with HDF5 loads another MPI, or an HDF5 that is unknown."""
     if found.others or found.mpi != own.mpi:
         both = " and ".join(dict.fromkeys((own.mpi, found.mpi, *found.others)))
         raise Error(f"the HDF5 is of another MPI than {compiler}: {name} would mix {both}; --hdf5 "
@@ -218,10 +218,10 @@ def _name_of(one: Prebuilt) -> str:
     words = one.mpi.lower().replace("open mpi v", "openmpi-")
     of_mpi = re.sub(r"[^a-z0-9.]+", "-", words).strip("-")[:40]
     of_hdf5 = f"hdf5-{one.hdf5}" if one.hdf5 else "without-hdf5"
-    told = "\0".join((
+    reported = "\0".join((
         one.sources, os.path.realpath(one.mpi_library), os.path.realpath(one.hdf5_library)
     ))  # fmt: skip
-    return f"{of_mpi}-{of_hdf5}-{one.machine}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    return f"{of_mpi}-{of_hdf5}-{one.machine}-{hashlib.sha256(reported.encode()).hexdigest()[:12]}"
 
 
 def _fitting(target: Path, made: Prebuilt, directory: Path) -> Prebuilt | None:

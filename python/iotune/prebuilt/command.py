@@ -7,7 +7,7 @@
 
 `iotune train`, `replay`, `prove` and `latency sample` look in the folder that IOTUNE_REPLAYER_DIR
 names, then in that of the site (replayers = DIR in /etc/iotune.conf), then in your cache. They take
-what is of their launcher's MPI, of the run's HDF5 and of the same sources, and compile else.
+what fits their launcher's MPI, the run's HDF5 and iotune's sources. Else they compile it.
 """
 
 import os
@@ -46,7 +46,7 @@ from iotune.replay.mpi import find_mpi
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
-_Json = Annotated[bool, typer.Option("--json", help="For programs.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("build")
@@ -54,21 +54,28 @@ _Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 def build_command(
     into: Annotated[
         Optional[Path],
-        typer.Option("--into", metavar="DIR", help="A folder that others read. Default: yours."),
+        typer.Option(
+            "--into",
+            metavar="DIR",
+            help="The folder to write to, also for others. Default: your cache.",
+        ),
     ] = None,
     mpicc: Annotated[
-        str, typer.Option("--mpicc", metavar="COMPILER", help="Default: as a replay here.")
+        str,
+        typer.Option(
+            "--mpicc", metavar="COMPILER", help="The MPI compiler. Default: that of a replay here."
+        ),
     ] = "",
     hdf5: Annotated[
         str,
         typer.Option(
             "--hdf5",
             metavar="ROOT|NAME",
-            help="Its root, or pkg-config's name. Default: as a replay here.",
+            help="HDF5's root, or its name in pkg-config. Default: that of a replay here.",
         ),
     ] = "",
     without_hdf5: Annotated[
-        bool, typer.Option("--without-hdf5", help="Only what needs MPI alone.")
+        bool, typer.Option("--without-hdf5", help="Build only what needs MPI alone.")
     ] = False,
     as_json: _Json = False,
 ) -> None:
@@ -106,7 +113,10 @@ class _Listed:
 def list_command(
     directory: Annotated[
         Optional[Path],
-        typer.Argument(metavar="[DIR]", help="Default: wherever a replay looks, in that order."),
+        typer.Argument(
+            metavar="[DIR]",
+            help="The folder to list. Default: all where a replay looks, in that order.",
+        ),
     ] = None,
     as_json: _Json = False,
 ) -> None:

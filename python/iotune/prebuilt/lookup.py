@@ -32,7 +32,7 @@ class Place:
 
     @property
     def owner_of(self) -> Path | None:
-        """The directory whose owner is relied on: whoever only looks into one does not."""
+        """The directory whose owner is relied on: a caller that only looks into one does not."""
         return self.directory if self.named_by else None
 
 
@@ -62,7 +62,7 @@ class Asked:
 
 
 def own_directory() -> Path:
-    """Where `iotune replayer build` puts a set unless it is told otherwise."""
+    """Where `iotune replayer build` puts a set unless it is set otherwise."""
     return cache_dir() / "replayers"
 
 
@@ -74,7 +74,7 @@ def places() -> list[Place]:
     found = [Place(Path(os.path.abspath(given)), VARIABLE)] if given else []
     try:
         of_site = str(core.site_limits().get("replayers", ""))
-    except Error:  # the native part is missing, and whoever needs it says so
+    except Error:  # the native part is missing, and the code that needs it says so
         of_site = ""
     if of_site:
         found.append(Place(Path(of_site), SITE_FILE))
@@ -109,18 +109,18 @@ class Found:
     """What look() found."""
 
     prebuilt: Prebuilt | None
-    told: tuple[str, ...] = ()  # where there is none: why what lies there is not used
+    reported: tuple[str, ...] = ()  # where there is none: why what lies there is not used
     program: Path | None = None  # what is to be started, with no link on the way to it
 
 
 def look(name: str, mpi: Mpi) -> Found:
     """The set whose program `name` replays with this MPI are to start here."""
     asked = None
-    told: list[str] = []
+    reported: list[str] = []
     nearest: tuple[int, str, Place] | None = None
     for place in places():
         sets, faults = _sets_of(place)
-        told += faults
+        reported += faults
         for one in sets:
             asked = asked or asked_of(mpi)
             verdict = verdict_of(one, place, asked, name)
@@ -131,16 +131,16 @@ def look(name: str, mpi: Mpi) -> Found:
     if nearest is not None:
         _, said, place = nearest
         into = f" --into {place.directory}" if place.named_by else ""
-        told.append(f"{said}: it is not used (iotune replayer build{into} makes another)")
-    return Found(None, tuple(told))
+        reported.append(f"{said}: it is not used (iotune replayer build{into} makes another)")
+    return Found(None, tuple(reported))
 
 
 def prebuilt_program(name: str, mpi: Mpi) -> Path | None:
-    """One of programs.PROGRAMS that this node may start; None, told once, where none fits."""
+    """One of programs.PROGRAMS that this node may start; None, reported once, where none fits."""
     found = look(name, mpi)
     if found.prebuilt is not None:
         return found.program
-    for text in found.told:
+    for text in found.reported:
         _tell(text)
     return None
 
@@ -169,7 +169,7 @@ def best_first(sets: list[Prebuilt]) -> list[Prebuilt]:
 
 
 def _sets_of(place: Place) -> tuple[list[Prebuilt], list[str]]:
-    """Those of a place, best first, and what is to be told of others."""
+    """Those of a place, best first, and what is to be said of others."""
     try:
         found, faults = sets_in(place.directory, place.owner_of)
     except OSError as problem:

@@ -58,7 +58,7 @@ def _comment(plan: Plan, origin: str, notes: Sequence[str]) -> list[str]:
 
 
 def _file_names(plan: Plan) -> dict[str, str]:
-    """Each path's name in the kernel's directory; equal last parts are told apart by a number."""
+    """Each path's name in the kernel's directory; equal last parts get a number."""
     names: dict[str, str] = {}
     for file in plan.files:
         if file.path not in names:

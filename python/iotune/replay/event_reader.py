@@ -290,7 +290,7 @@ class _Walk:
             if self._reader.wants(row, "mpi"):
                 yield self._event(row, _MPI_CLOSE, file.path, handle)
         elif new_view:
-            file.known, file.position = False, 0  # until it is told
+            file.known, file.position = False, 0  # until it is known
         elif means.verb == "seeks":
             if not means.shared:
                 self._seek(file, said)

@@ -260,21 +260,21 @@ def _transfer(
     )
 
 
-def _selection(told: dict[str, Any]) -> tuple[Selection | None, bool]:
+def _selection(reported: dict[str, Any]) -> tuple[Selection | None, bool]:
     """A recorded selection, and whether it is the true one."""
-    kind = told["kind"]
+    kind = reported["kind"]
     if kind in ("none", "all"):
         return Selection(kind), True
     if kind == "regular":
-        words = (*told["start"], *told["stride"], *told["count"], *told["block"])
+        words = (*reported["start"], *reported["stride"], *reported["count"], *reported["block"])
         return Selection("slab", (words,)), True
     if kind == "blocks":
-        corners = zip(told["first"], told["last"])
+        corners = zip(reported["first"], reported["last"])
         return Selection("slab", tuple(_box(tuple(a), tuple(b)) for a, b in corners)), True
     if kind == "points":
-        return Selection("points", tuple(tuple(point) for point in told["points"])), True
+        return Selection("points", tuple(tuple(point) for point in reported["points"])), True
     if kind == "bounds":
-        return Selection("slab", (_box(tuple(told["first"]), tuple(told["last"])),)), False
+        return Selection("slab", (_box(tuple(reported["first"]), tuple(reported["last"])),)), False
     return None, True
 
 

@@ -25,7 +25,7 @@ class SharedPointers:
     The pointer is other ranks' doing, and no call's argument or result. But what MPI-IO reads or
     writes for it, in the same thread and before it returns, lies there; where that is not the
     transfer's own part (two-phase I/O gives a rank other ranks' bytes) or is not in the trace,
-    `lost` is told.
+    `lost` is reported.
     """
 
     def __init__(self, lost: Callable[[Event], None]):

@@ -43,7 +43,7 @@ def taken_apart(dataset: DatasetPattern) -> bool:
     return any(how.startswith("independent") for how in dataset.actual_io)
 
 
-def told_settings(file: FilePattern) -> list[SettingOutcome]:
+def reported_settings(file: FilePattern) -> list[SettingOutcome]:
     """The file's settings, as the trace has them, but for hints that nothing came of."""
     reason = _why_no_aggregators(file)
     if reason is None:
@@ -61,8 +61,8 @@ def _why_no_aggregators(file: FilePattern) -> str | None:
     done, causes = sum_of(file.datasets)
     if file.sampled_out or not done:
         return None
-    untold = any(one.mode != "independent" and not one.actual_io for one in file.datasets)
-    if untold or not all(how.startswith("independent") for how in done):
+    unreported = any(one.mode != "independent" and not one.actual_io for one in file.datasets)
+    if unreported or not all(how.startswith("independent") for how in done):
         return None
     because = f" ({', '.join(causes)})" if causes else ""
     return (

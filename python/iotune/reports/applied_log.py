@@ -1,7 +1,7 @@
 """The site's log of what was applied: a line a run, written by tuner/decision/applied_log.cpp.
 
 The files are their users' own, so what stands in them is taken for nobody's word: whose a line is
-says the owner of the file, and a line that is none is told and left out.
+says the owner of the file, and a line that is none is reported and left out.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def read_applied_log(folder: Path, since: datetime.date | None = None) -> Applie
         begin = datetime.datetime.combine(since, datetime.time(), datetime.timezone.utc)
         runs = [one for one in runs if one.at >= begin.timestamp()]
     runs.sort(key=lambda one: (-one.at, one.user, one.run))
-    told = [why if count == 1 else f"{why} ({count} times)" for why, count in faults.items()]
-    return AppliedLog(runs, told)
+    reported = [why if count == 1 else f"{why} ({count} times)" for why, count in faults.items()]
+    return AppliedLog(runs, reported)
 
 
 def _log_files(folder: Path, since: datetime.date | None, faults: Counter[str]) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""What a run's settings brought: what training proved, and what runs of the same workload show."""
+"""The effect of a run's settings: what training proved, and what runs of the same workload show."""
 
 from __future__ import annotations
 

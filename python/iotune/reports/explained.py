@@ -1,4 +1,4 @@
-"""What is known of a run's files, in sentences: recognised, matched, brought, prefetched."""
+"""What is known of a run's files, in sentences: recognised, matched, effect, prefetched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_explained(file: FilePattern) -> bool:
 
 def _is_settable(file: FilePattern) -> bool:
     """Whether it went through a library that settings are passed to."""
-    return file.declared or (file.speaks is not None and file.speaks.layer == "mpiio")
+    return file.declared or (file.dominant is not None and file.dominant.layer == "mpiio")
 
 
 def needs_training(file: FilePattern) -> bool:
@@ -39,14 +39,14 @@ def needs_training(file: FilePattern) -> bool:
 
     What MPI-IO or POSIX moved by itself is trained where it was asked for: small files are not.
     """
-    asked = file.decision_source != "" and file.speaks is not None
+    asked = file.decision_source != "" and file.dominant is not None
     return (_is_settable(file) or asked) and file.decision_source in ("", "unknown", "untrained")
 
 
 def distance_of(file: FilePattern) -> float | None:
     """Of the answer that held, or else of the nearest one; None where none is known."""
-    told = file.decision_source and file.decision_distance >= 0
-    return file.decision_distance if told else None
+    reported = file.decision_source and file.decision_distance >= 0
+    return file.decision_distance if reported else None
 
 
 def prefetched_lines(done: PrefetchOutcome) -> tuple[str, ...]:
@@ -67,18 +67,18 @@ def prefetched_lines(done: PrefetchOutcome) -> tuple[str, ...]:
 
 def recognised_text(run: RunSummary, file: FilePattern) -> str:
     """What the file's pattern is, and who moved it how."""
-    speaker = file.speaks
+    dominant = file.dominant
     if file.sampled_out:
         return "its calls were not recorded: it is not in the sample of its series"
-    if speaker is None:
+    if dominant is None:
         return "no HDF5 transfer"
-    if speaker.inferred:
-        return f"no HDF5 transfer; its bytes are {speaker.descriptor} (inferred)"
+    if dominant.inferred:
+        return f"no HDF5 transfer; its bytes are {dominant.descriptor} (inferred)"
     others = f", on {file.speaker_count} datasets" if file.speaker_count > 1 else ""
     return (
-        f"{speaker.descriptor} of {speaker.element_bytes}-byte elements, "
-        f"{'written' if speaker.write else 'read'} {_how(speaker.mode)} "
-        f"by {speaker.ranks} of {count_text(*run.members)}{others}"
+        f"{dominant.descriptor} of {dominant.element_bytes}-byte elements, "
+        f"{'written' if dominant.write else 'read'} {_how(dominant.mode)} "
+        f"by {dominant.ranks} of {count_text(*run.members)}{others}"
     )
 
 
@@ -123,27 +123,27 @@ def _gain_text(gain: Gain) -> str:
     return f"{gain.ratio:.2f}x ({gain.low:.2f} to {gain.high:.2f}"
 
 
-def brought_lines(file: FilePattern, brought: Comparison) -> list[str]:
-    """What the settings in effect brought, with intervals, as far as it is known."""
+def effect_lines(file: FilePattern, effect: Comparison) -> list[str]:
+    """The effect of the settings that were applied, with intervals, as far as it is known."""
     lines = [f"{size_text(file.bytes)} in {seconds_text(file.io_seconds)}"]
-    if brought.trained is not None:
-        rounds = count_text(brought.trained.rounds, "paired round")
-        lines.append(f"trained: {_gain_text(brought.trained)}, {rounds})")
+    if effect.trained is not None:
+        rounds = count_text(effect.trained.rounds, "paired round")
+        lines.append(f"trained: {_gain_text(effect.trained)}, {rounds})")
     elif not effective_settings(file):
         lines[0] += "; no settings were in effect"
-    if brought.production is not None:
-        lines.append(f"in production: {_gain_text(brought.production)}, not paired)")
-    if brought.of_site:
-        own = "your own runs confirm it" if brought.is_confirmed else (
+    if effect.production is not None:
+        lines.append(f"in production: {_gain_text(effect.production)}, not paired)")
+    if effect.of_site:
+        own = "your own runs confirm it" if effect.is_confirmed else (
             "your own runs have not confirmed it yet (with it and at the default: "
-            f"{brought.tuned_runs} and {brought.default_runs})"
+            f"{effect.tuned_runs} and {effect.default_runs})"
         )  # fmt: skip
         lines.append(f"the site's answer: {own}")
     rates = [
         f"{size_text(round(rate))}/s {how} (median of {count_text(runs, 'run')})"
         for rate, runs, how in (
-            (brought.tuned_rate, brought.tuned_runs, "with these settings"),
-            (brought.default_rate, brought.default_runs, "at the default"),
+            (effect.tuned_rate, effect.tuned_runs, "with these settings"),
+            (effect.default_rate, effect.default_runs, "at the default"),
         )
         if rate is not None
     ]

@@ -42,14 +42,14 @@ class Offered:
         return f"first move {there[0]}{more} away: what is there stays an ordinary file"
 
     def lines(self) -> list[str]:
-        """What people are told."""
-        told = [self.offer.text]
+        """What people read."""
+        reported = [self.offer.text]
         if not self.offer.is_worth_it:
-            return told
-        told.append(f"never taken by itself; this takes it: {shlex.join(self.command)}")
+            return reported
+        reported.append(f"never taken by itself; this takes it: {shlex.join(self.command)}")
         if self.warning:
-            told.append(self.warning)
-        return told
+            reported.append(self.warning)
+        return reported
 
     def as_json(self) -> dict[str, Any]:
         """What `explain --json` and `advise --json` print of it."""
@@ -92,7 +92,7 @@ def may_be_offered(file: FilePattern) -> bool:
 def command_of(run: RunSummary, folder: str) -> list[str]:
     """The run once more, with its new files below `folder` kept as logs.
 
-    Which launcher it had is in no trace: mpirun stands for it, by the name that says whose it is
+    Which launcher it had is in no trace: mpirun takes its place, by the name that says whose it is
     where there is one.
     """
     program = run.argv or [run.program or run.program_name or "PROGRAM"]

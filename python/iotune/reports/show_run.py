@@ -72,7 +72,7 @@ def print_run(
 ) -> None:
     """Print the run's totals, then its files: those that are `wanted`, else those that moved data.
 
-    Where its `trace` is given its workers and epochs are told, too.
+    Where its `trace` is given its workers and epochs are shown, too.
     With `everything` files of a series one by one, folders, and files of which no byte was moved.
     """
     say_losses(run.warnings)
@@ -263,7 +263,7 @@ def _grid_text(one: DatasetPattern) -> str:
 
 def _row(file: FilePattern, one: DatasetPattern) -> list[str]:
     return [
-        ("* " if file.speaks_for_file(one) else "  ") + one.dataset,
+        ("* " if file.is_dominant(one) else "  ") + one.dataset,
         one.descriptor,
         "write" if one.write else "read",
         one.mode,

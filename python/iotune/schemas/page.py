@@ -16,7 +16,7 @@ no field is missing, and none is there that the schema does not have.
 
 `iotune show --calls --json` prints one object a line; [reading.md](reading.md) has its columns.
 A field of a later version may be new; none changes its meaning or its unit. Numbers in seconds and
-bytes say so in their names. `null` stands for what is not known.
+bytes say so in their names. `null` means that it is not known.
 """
 _KINDS = {
     "string": "text",

@@ -116,7 +116,7 @@ def _is_argument(parameter: Any) -> bool:
 
 
 def _metavar(parameter: Any) -> str:
-    """What stands for the value: the command's own word, or the option's name."""
+    """The name of the value: the command's own word, or the option's name."""
     if parameter.metavar:
         return str(parameter.metavar)
     if _is_argument(parameter):
@@ -156,7 +156,7 @@ def _prose(text: str) -> list[str]:
 def _escaped(text: str) -> str:
     """Text that roff prints as it is: no request at a line's begin, hyphens that can be copied."""
     plain = text.replace("\\&", "").replace("\\", "\\e").replace("-", "\\-")
-    # roff reads Latin-1 unless it is told otherwise.
+    # roff reads Latin-1 unless it is set otherwise.
     plain = "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in plain)
     return f"\\&{plain}" if plain[:1] in (".", "'", "") else plain
 

@@ -135,7 +135,7 @@ def patterns_frame(run: RunSummary) -> pd.DataFrame:
     table: dict[str, list[Any]] = {
         "file": [file.path for file, _ in rows],
         "operation": ["write" if one.write else "read" for _, one in rows],
-        "speaks": [file.speaks_for_file(one) for file, one in rows],
+        "speaks": [file.is_dominant(one) for file, one in rows],
     }
     for name in _PATTERN_COLUMNS:
         table[name] = [getattr(one, name) for _, one in rows]

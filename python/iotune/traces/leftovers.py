@@ -258,7 +258,7 @@ def _is_worth_a_trace(buffers: list[Buffer]) -> bool:
         try:
             summary = run_summary(core.summarize(one.path))
         except Error:
-            return True  # to be told by whoever reads the trace
+            return True  # to be reported by the code that reads the trace
         moved += sum(file.bytes for file in summary.files)
         data += sum(file.bytes for file in summary.data_files)
         of_library = of_library or bool(summary.mpi or summary.hdf5)

@@ -27,7 +27,7 @@ class RegionEntry:
     thread: int
     path: tuple[str, ...]  # names, the outermost first; the last one is its own
     value: int | None  # of a sum the first one's
-    entered: int  # entries that this stands for
+    entered: int  # entries that this represents
     begin_ns: int  # after the run's first call
     end_ns: int  # of a sum the last one's end; of an open region its begin
     region_ns: int  # in it; of a sum all entries together
@@ -44,7 +44,7 @@ class RegionEntry:
 
     @property
     def is_sum(self) -> bool:
-        """Whether it stands for more than one entry."""
+        """Whether it represents more than one entry."""
         return self.entered > 1
 
 
@@ -58,8 +58,8 @@ JOINT = " / "
 
 def row_of(entry: RegionEntry) -> dict[str, Any]:
     """An entry by REGION_COLUMNS."""
-    told = {"region": JOINT.join(entry.path), "depth": len(entry.path) - 1}
-    return {name: told.get(name, getattr(entry, name, None)) for name in REGION_COLUMNS}
+    reported = {"region": JOINT.join(entry.path), "depth": len(entry.path) - 1}
+    return {name: reported.get(name, getattr(entry, name, None)) for name in REGION_COLUMNS}
 
 
 class _Thread:
@@ -98,24 +98,24 @@ def each_region(
         for row in zip(*(batch.values(column) for column in _COLUMNS)):
             rank, process, number, call, at_ns, text = row
             thread = threads.setdefault((rank, process, number), _Thread())
-            told = json.loads(text)
-            region = told["region"]
-            thread.names[region] = (told["name"], told["parent"])
+            reported = json.loads(text)
+            region = reported["region"]
+            thread.names[region] = (reported["name"], reported["parent"])
             if things[call] == _BEGIN:
-                thread.open.append((region, at_ns, _value(told["value"])))
+                thread.open.append((region, at_ns, _value(reported["value"])))
                 continue
-            begin_ns, end_ns, value, entered = at_ns - told["region_ns"], at_ns, None, 1
+            begin_ns, end_ns, value, entered = at_ns - reported["region_ns"], at_ns, None, 1
             if things[call] == _SUM:
-                begin_ns = at_ns - told["before_ns"]
-                end_ns = begin_ns + told["span_ns"]
-                value, entered = _value(told["first_value"]), told["count"]
+                begin_ns = at_ns - reported["before_ns"]
+                end_ns = begin_ns + reported["span_ns"]
+                value, entered = _value(reported["first_value"]), reported["count"]
             else:
-                value = _value(told["value"])
+                value = _value(reported["value"])
                 thread.end(region)
             yield RegionEntry(
                 rank, process, number, thread.path(region), value, entered, begin_ns, end_ns,
-                told["region_ns"], told["io_ns"], told["calls"], told["bytes_read"],
-                told["bytes_written"],
+                reported["region_ns"], reported["io_ns"], reported["calls"], reported["bytes_read"],
+                reported["bytes_written"],
             )  # fmt: skip
     for (rank, process, number), thread in threads.items():
         for region, at_ns, value in thread.open:

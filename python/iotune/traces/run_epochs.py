@@ -1,6 +1,6 @@
 """The workers and epochs of a run, looked for only where there may be some.
 
-Whoever imports this has not imported NumPy yet: that takes longer than all of a usual
+Code that imports this has not imported NumPy yet: that takes longer than all of a usual
 `iotune show`.
 """
 
@@ -78,14 +78,14 @@ def prefetched_in_all(run: RunSummary) -> PrefetchOutcome | None:
 
 def prefetched_together(files: Iterable[FilePattern]) -> PrefetchOutcome | None:
     """The same of these files alone."""
-    told = [one.prefetch for one in files if one.prefetch is not None]
-    if not told:
+    reported = [one.prefetch for one in files if one.prefetch is not None]
+    if not reported:
         return None
     names = ("streams", "reads", "hits", "late", "served", "requests", "requested_bytes",
              "unused_bytes", "wait_seconds", "saved_seconds")  # fmt: skip
-    sums = {name: sum(getattr(one, name) for one in told) for name in names}
+    sums = {name: sum(getattr(one, name) for one in reported) for name in names}
     return PrefetchOutcome(
-        predictor=told[0].predictor, depth=max(one.depth for one in told), **sums
+        predictor=reported[0].predictor, depth=max(one.depth for one in reported), **sums
     )
 
 

@@ -29,7 +29,7 @@ class DatasetPattern:
     ranks: int = 0  # that moved data
     mode: str = "unknown"
     calls: int = 0
-    # Of its collective calls what HDF5 made, as far as it told, and the causes against more.
+    # Of its collective calls what HDF5 made, as far as it reported, and the causes against more.
     actual_io: dict[str, int] = field(default_factory=dict)
     not_collective: dict[str, int] = field(default_factory=dict)
     repeats: int = 1
@@ -91,6 +91,7 @@ class FilePattern:
     elapsed_seconds: float = 0.0
     opened_at_seconds: float = 0.0
     datasets: list[DatasetPattern] = field(default_factory=list)
+    # The JSON keys are of earlier versions: index and number of dominant datasets.
     speaker: int | None = None
     speaker_count: int = 0
     sampled_out: bool = False  # of a long series: calls were not recorded (IOTUNE_RECORD)
@@ -105,8 +106,8 @@ class FilePattern:
     prefetch: PrefetchOutcome | None = None  # None: nothing was prefetched
 
     @property
-    def speaks(self) -> DatasetPattern | None:
-        """The dataset that speaks for the file, None without transfers."""
+    def dominant(self) -> DatasetPattern | None:
+        """The file's dominant dataset, None without transfers."""
         if self.speaker is None or not 0 <= self.speaker < len(self.datasets):
             return None
         return self.datasets[self.speaker]
@@ -116,12 +117,12 @@ class FilePattern:
         """Whether HDF5 moved data of it: whether any dataset is more than inferred."""
         return any(not one.inferred for one in self.datasets)
 
-    def speaks_for_file(self, dataset: DatasetPattern) -> bool:
-        """Whether `dataset` is one of the largest, of the speaker's pattern."""
-        speaker = self.speaks
-        return speaker is not None and (
+    def is_dominant(self, dataset: DatasetPattern) -> bool:
+        """Whether `dataset` is one of the largest, of the dominant one's pattern."""
+        dominant = self.dominant
+        return dominant is not None and (
             (dataset.write, dataset.bytes, dataset.descriptor)
-            == (speaker.write, speaker.bytes, speaker.descriptor)
+            == (dominant.write, dominant.bytes, dominant.descriptor)
         )
 
     @property

@@ -31,7 +31,7 @@ std::string start_time_of(std::uint32_t pid) {
 }
 
 // The buffer's name is HOST.PID.START_TIME.RANDOM.iobuf: a pid alone may be somebody else's by
-// now. True where it cannot be told.
+// now. True where it is not known.
 bool owner_runs(const InputFile& file, std::uint32_t pid, const std::string& host) {
   utsname names{};
   if (::uname(&names) != 0) return true;

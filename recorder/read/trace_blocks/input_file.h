@@ -1,5 +1,5 @@
 // A file that is read at offsets and never mapped: somebody may truncate it meanwhile, and a
-// load from a mapping would then be a SIGBUS in whoever asked.
+// load from a mapping would then be a SIGBUS in the program that asked.
 #pragma once
 
 #include <cstddef>

@@ -73,7 +73,7 @@ struct TraceIndex {
   }
 };
 
-// Fails where the file cannot be read or is none of iotune's; damage inside it is told.
+// Fails where the file cannot be read or is none of iotune's; damage inside it is reported.
 Result<TraceIndex> index_trace(const std::string& path);
 
 // A number among the attributes, 0 where it is none.

@@ -6,8 +6,8 @@
 
 #include "core/link/at_start.h"
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
-#include "recorder/wrappers/descriptors/kept_positions.h"
+#include "core/process/privilege_drop.h"
+#include "recorder/wrappers/descriptors/saved_offsets.h"
 
 namespace iotune::recorder {
 
@@ -58,7 +58,7 @@ void set_appends(int fd, bool appends) noexcept {
 std::int64_t known_size(int fd) noexcept {
   struct statx found {};
   constexpr long kHow = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-  if (is_narrowed() ||
+  if (has_dropped_privileges() ||
       raw::call(SYS_statx, fd, raw::word(""), kHow, STATX_SIZE, raw::word(&found)) != 0) {
     return kUnknownPlace;
   }
@@ -77,7 +77,7 @@ std::int64_t AppendWatch::place(ssize_t moved, std::int64_t offset) const noexce
   if (moved < 0) return offset;
   if (appends()) return between(size_before_, known_size(fd_), moved);
   // Another process may have set the flag of the open file that it shares.
-  if (way_ == Way::kIgnoresFlags || is_narrowed() || !appends_now(fd_)) return offset;
+  if (way_ == Way::kIgnoresFlags || has_dropped_privileges() || !appends_now(fd_)) return offset;
   set_appends(fd_, true);
   return kUnknownPlace;
 }
@@ -89,7 +89,7 @@ void PositionWatch::end_turn(std::uintptr_t turns) noexcept {
 
 void PositionWatch::look_before() noexcept {
   looked_ = true;
-  if (is_narrowed()) return;
+  if (has_dropped_privileges()) return;
   if (way_ == Way::kWrites && !appends_ && may_be_shared(traits_of_descriptor(fd_))) {
     appends_ = appends_now(fd_);
   }
@@ -102,14 +102,14 @@ void PositionWatch::look_before() noexcept {
 
 bool PositionWatch::place(ssize_t moved, std::int64_t& offset) const noexcept {
   const std::int64_t bytes = moved > 0 ? moved : 0;
-  if (is_narrowed()) {
+  if (has_dropped_privileges()) {
     // A child that was made since moves it too.
     const std::uint32_t traits = traits_of_descriptor(fd_);
     if (may_be_shared(traits) && traits >> 1 != 0) {
       offset = kUnknownPlace;
       return true;
     }
-    offset = kept_position_before(file_of_descriptor(fd_), moved, appends_);
+    offset = saved_offset_before(file_of_descriptor(fd_), moved, appends_);
     return true;
   }
   const long after = raw::lseek(fd_, 0, SEEK_CUR);
@@ -119,8 +119,8 @@ bool PositionWatch::place(ssize_t moved, std::int64_t& offset) const noexcept {
   const bool stayed_alone =
       alone_ && turns_->load(std::memory_order_acquire) == entries_ * kEntry + 1;
   if (stayed_alone && !looked_) return true;
-  // Whoever moves the same position may have done so before it was asked for. Two threads that
-  // began at once leave it unknown; else the position before and the one after must agree.
+  // A thread that moves the same position may have done so before it was asked for. Two threads
+  // that began at once leave it unknown; else the position before and the one after must agree.
   if (appends_) {
     offset = between(size_before_, known_size(fd_), bytes);
   } else if (!looked_ || position_before_ != offset) {

@@ -2,7 +2,7 @@
 // position others move as well, does not write where the program's own counting would say.
 //
 // A place that cannot be known is -1 (unknown), never a guess. What is asked of the kernel is asked
-// by calls that a narrowed program (narrowing.h) is spared.
+// by calls that a program after a privilege drop (privilege_drop.h) is spared.
 #pragma once
 
 #include <sys/types.h>
@@ -41,7 +41,7 @@ inline bool may_be_shared(std::uint32_t traits) noexcept {
 void set_traits(int fd, bool appends, bool inherited = false) noexcept;
 // After dup.
 void copy_traits(int fd, int newfd) noexcept;
-// The program set the status flags of the open file that `fd` stands for, as other descriptors may.
+// The program set the status flags of the open file of `fd`, as other descriptors may.
 void set_appends(int fd, bool appends) noexcept;
 
 // The file's size as this machine knows it, without asking a server; -1: unknown.

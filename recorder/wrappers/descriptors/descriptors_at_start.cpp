@@ -6,7 +6,7 @@
 #include "core/link/at_start.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
@@ -37,7 +37,7 @@ bool is_named_file(const struct stat& status) noexcept {
 long path_of_descriptor(int fd, char* to, std::size_t bytes) noexcept {
   ShortText<64> link;
   link << "/proc/self/fd/" << fd;
-  const long length = is_narrowed() ? 0 : raw::readlink(link.c_str(), to, bytes - 1);
+  const long length = has_dropped_privileges() ? 0 : raw::readlink(link.c_str(), to, bytes - 1);
   to[length > 0 ? length : 0] = '\0';
   return length;
 }

@@ -1,5 +1,5 @@
-// What wrappers tell prefetching of descriptors and contents, for whoever keeps bytes of files: who
-// may change them, from when to when. Nothing, where g_recording is not kWatched.
+// What wrappers tell prefetching of descriptors and contents, for code that keeps bytes of files:
+// who may change them, from when to when. Nothing, where g_recording is not kWatched.
 #pragma once
 
 #include "core/process/jump_safe_guard.h"

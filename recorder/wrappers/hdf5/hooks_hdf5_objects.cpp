@@ -27,7 +27,8 @@ void after_open(Provider& provider, Hid object, const char* name) noexcept {
   constexpr int kDataset = 5;  // H5I_DATASET
   const OwnCode own;
   if (api->H5Iget_type(object) != kDataset) return;
-  // It takes no access list and has the file's settings. What became of them is told as of others.
+  // It takes no access list and has the file's settings. What became of them is reported as of
+  // others.
   DatasetCall call{object, 0, 0, name == nullptr ? "" : name, false, false, 0, 0};
   OpenState state{};
   g_hdf5_hooks.before_dataset(provider, call, state);
@@ -48,7 +49,7 @@ void after_H5Pset_vol(Provider& provider, int result, Hid, Hid connector, void*)
 }
 
 // With HDF5's own connector an asynchronous call is over when it returns, and never enters the
-// event set. What did enter it is under way: an id that such a call gave stands for an object
+// event set. What did enter it is under way: an id that such a call gave names an object
 // that may not be there yet, and any question about it would wait, or come between operations in
 // an order that nobody asked for.
 //

@@ -23,7 +23,7 @@ void after_MPI_Session_init(Provider&, HookState&, int result, Word info, Word e
                             void* session) noexcept;
 
 // --- files (hooks_mpi_files.cpp)
-// For the mark of an open: 0 where nobody wants to know, or where it cannot be told.
+// For the mark of an open: 0 where nobody wants to know, or where it is not known.
 int ranks_of_open(Provider* mpi, Word comm) noexcept;
 // For as long as the wrapper is in its call, whatever else it does (recorder/hooks/open_hooks.h).
 class JointOpen {

@@ -31,7 +31,7 @@ bool envelope_of(const MpiApi& mpi, Word type, Envelope& to) noexcept {
   return true;
 }
 
-// Predefined types must not be freed. What cannot be told is kept: lost memory, never a fault.
+// Predefined types must not be freed. What is not known is kept: lost memory, never a fault.
 bool is_made_by_program(Combiner combiner) noexcept {
   return combiner != Combiner::kNamed && combiner != Combiner::kF90 &&
          combiner != Combiner::kUnknown;
@@ -324,7 +324,7 @@ void DatatypeRuns::repeat(std::size_t begin, Segment segment, std::int64_t step,
                           const Blocks& blocks) noexcept {
   std::int64_t offset = 0, count = 0;
   if (cut_) {
-    // Of what is not known to its end only the first copy can be told.
+    // Of what is not known to its end only the first copy is known.
     if (!blocks(0, offset, count) || count <= 0) size_ = segment.begin;
     for (std::size_t i = segment.begin; i < size_; ++i) runs_[i].offset += offset;
     return;

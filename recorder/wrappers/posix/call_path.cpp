@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/working_directory.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
 
@@ -17,7 +17,7 @@ void begin_with_directory(int directory, ShortText<N>& to) noexcept {
     const long bytes = working_directory(to.tail(), to.room());
     if (bytes > 1) to.grew(static_cast<std::size_t>(bytes - 1));
     if (bytes <= 0) to.add("?", 1);
-  } else if (is_narrowed()) {
+  } else if (has_dropped_privileges()) {
     to.add("?", 1);
   } else {
     ShortText<64> link;

@@ -6,7 +6,7 @@
 #include <cstdarg>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
@@ -14,8 +14,8 @@
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
-#include "recorder/wrappers/descriptors/kept_positions.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
+#include "recorder/wrappers/descriptors/saved_offsets.h"
 #include "recorder/wrappers/object_table.h"
 #include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/posix/path_call.h"
@@ -114,8 +114,8 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     record.commit();
   }
   if (fd >= 0) note_descriptor(fd, absolute.c_str(), (flags & O_APPEND) != 0);
-  if (fd >= 0 && is_narrowed()) {
-    keep_position_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
+  if (fd >= 0 && has_dropped_privileges()) {
+    save_offset_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
   }
   return fd;
 }

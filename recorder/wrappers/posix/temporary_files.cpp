@@ -4,7 +4,7 @@
 
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
@@ -82,7 +82,7 @@ FILE* temporary(FILE* (*make)()) noexcept {
   ShortText<64> link;
   link << "/proc/self/fd/" << fd;
   ShortText<256> path;
-  const bool asks = fd >= 0 && !is_narrowed();
+  const bool asks = fd >= 0 && !has_dropped_privileges();
   const long bytes = asks ? raw::readlink(link.c_str(), path.tail(), path.room() - 1) : -1;
   if (bytes > 0) path.grew(static_cast<std::size_t>(bytes));
   {

@@ -8,9 +8,10 @@
 
 using namespace iotune;
 
-// The exception goes on to whoever catches it. Where that is a callback of the program's, inside of
-// another wrapped call, the thread counts as outside of that one, too, until it ends: as after a
-// jump (process_jumps.cpp). No lock is given back: none is held over a call of the program's.
+// The exception goes on to the code that catches it. Where that is a callback of the program's,
+// inside of another wrapped call, the thread counts as outside of that one, too, until it ends: as
+// after a jump (process_jumps.cpp). No lock is given back: none is held over a call of the
+// program's.
 extern "C" __attribute__((used, visibility("hidden"))) _Unwind_Reason_Code iotune_frame_is_left(
     int /*version*/, _Unwind_Action actions, std::uint64_t /*language*/,
     _Unwind_Exception* /*exception*/, _Unwind_Context* /*context*/) noexcept {

@@ -4,7 +4,7 @@
 namespace iotune::recorder {
 
 // Before _exit: what exit's handlers would have done for a process that leaves its buffer to
-// whoever joins it. Workers of Python's multiprocessing, and with them those of PyTorch's
+// the process that joins it. Workers of Python's multiprocessing, and with them those of PyTorch's
 // DataLoader, end so, forked or spawned; they are no deaths. Does nothing in a handler that has
 // interrupted code of iotune's, nor where the stack is a small one. Keeps errno.
 void end_before_leaving() noexcept;

@@ -12,7 +12,7 @@
 #include "core/os/signal_context.h"
 #include "core/process/configuration.h"
 #include "core/process/copied_process.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/site_limits.h"
 #include "core/process/thread_state.h"
 #include "core/run/run_identity.h"
@@ -84,8 +84,8 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   const OwnCode own;
   g_life_hooks.process_ends();
   if (!buffer_exists()) return;
-  if (is_narrowed()) {
-    // Whoever joins the buffer writes the trace.
+  if (has_dropped_privileges()) {
+    // The process that joins the buffer writes the trace.
     end_buffer("exit");
     errno = kept;
     return;
@@ -113,8 +113,8 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
 // A trace is not written here: who calls _exit may be in a hurry, and the next iotune command joins
 // the buffer of this process with those of the others anyway.
 void end_before_leaving() noexcept {
-  if (g_recording == kNothing || t_thread.ours != 0 || in_vfork_child() || is_narrowed() ||
-      on_small_alternate_stack() || !buffer_exists()) {
+  if (g_recording == kNothing || t_thread.ours != 0 || in_vfork_child() ||
+      has_dropped_privileges() || on_small_alternate_stack() || !buffer_exists()) {
     return;
   }
   const int kept = errno;

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/meaning_by_call.h"
@@ -96,7 +96,7 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
 // Part of an item may have been moved too: the position tells.
 std::int64_t place_read(FILE* stream, std::int64_t bytes) noexcept {
   const OwnCode own;
-  const std::int64_t after = is_narrowed() ? -1 : ftello(stream);
+  const std::int64_t after = has_dropped_privileges() ? -1 : ftello(stream);
   return after < 0 ? -1 : after - bytes;
 }
 
@@ -259,7 +259,7 @@ IOTUNE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
   FILE* const stream = real();
   scope.stop();
   if (stream != nullptr && mode != nullptr && mode[0] == 'a') set_appends(fd, true);
-  note_stream(stream, fd, is_narrowed() ? -1 : raw::lseek(fd, 0, SEEK_CUR));
+  note_stream(stream, fd, has_dropped_privileges() ? -1 : raw::lseek(fd, 0, SEEK_CUR));
   RecordWriter record(scope, CallNumber::kfdopen, Times::kControl);
   record.key(fd);
   record.key(file);

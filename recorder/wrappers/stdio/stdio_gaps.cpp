@@ -13,8 +13,8 @@
 #include "core/os/raw_syscall.h"
 #include "core/os/ticks.h"
 #include "core/process/jump_safe_guard.h"
-#include "core/process/narrowing.h"
 #include "core/process/one_thread.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/process_events.h"
 #include "core/process/thread_state.h"
 #include "recorder/ring/process_buffer.h"
@@ -35,7 +35,7 @@ struct StreamEnd {
   std::atomic<std::uint64_t> moves;  // of the descriptor's position by then, past the stream
   StreamMark mark;
 
-  // Before another stream may win it. Whoever is inside still leaves.
+  // Before another stream may win it. A thread that is inside still leaves.
   void free() noexcept {
     file.store(0, std::memory_order_relaxed);
     mark.at = nullptr;
@@ -156,7 +156,7 @@ void leave(std::uintptr_t entry) noexcept {
 }  // namespace
 
 std::int64_t position_of(_IO_FILE* stream) noexcept {
-  if (is_narrowed()) return -1;
+  if (has_dropped_privileges()) return -1;
   const OwnCode own;
   const int kept = errno;
   const std::int64_t position = ftello(stream);
@@ -167,7 +167,7 @@ std::int64_t position_of(_IO_FILE* stream) noexcept {
 StreamGap::StreamGap(_IO_FILE* stream, int fd, std::uint32_t file) noexcept
     : stream_(stream), fd_(fd), file_(file), entry_(find(stream, true)) {
   if (entry_ == nullptr) return;
-  // The descriptor stands for another file than before.
+  // The descriptor is another file's now.
   if (entry_->file.load(std::memory_order_relaxed) != file) begin_anew(*entry_, file, -1, -1);
   appends_ = (traits_of_descriptor(fd) & kAppends) != 0;
   writing_ = __fwriting(stream) != 0;
@@ -254,7 +254,9 @@ void note_stream(_IO_FILE* stream, int fd, std::int64_t position) noexcept {
 }
 
 void note_standard_stream(int fd) noexcept {
-  if (fd < 0 || fd > 2 || file_of_descriptor(fd) == 0 || is_narrowed() || in_vfork_child()) return;
+  if (fd < 0 || fd > 2 || file_of_descriptor(fd) == 0 || has_dropped_privileges() ||
+      in_vfork_child())
+    return;
   _IO_FILE* const streams[] = {stdin, stdout, stderr};
   if (descriptor_of(streams[fd]) == fd) note_stream(streams[fd], fd, raw::lseek(fd, 0, SEEK_CUR));
 }
@@ -264,7 +266,7 @@ IOTUNE_START_CODE void note_streams_at_start() noexcept {
 }
 
 void record_last_gaps() noexcept {
-  if (is_narrowed()) return;
+  if (has_dropped_privileges()) return;
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return;
   scope.start();

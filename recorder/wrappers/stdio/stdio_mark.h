@@ -3,9 +3,9 @@
 //
 // While nothing is flushed a stream's position moves as its pointers do. Whether something was, by
 // calls that no wrapper sees (putc, printf, fflush of all streams), shows at a mark: a word in the
-// part of the buffer that nothing has been written to yet. Whoever writes to the stream writes over
-// it. The mark is never part of the file. It is left only where the process has one thread and
-// glibc allocated the buffer itself: an array of the program's stays as it is.
+// part of the buffer that nothing has been written to yet. A thread that writes to the stream
+// writes over it. The mark is never part of the file. It is left only where the process has one
+// thread and glibc allocated the buffer itself: an array of the program's stays as it is.
 #pragma once
 
 #include <cstdint>

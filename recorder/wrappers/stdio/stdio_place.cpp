@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/thread_state.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 
@@ -18,7 +18,7 @@ StreamWatch::StreamWatch(_IO_FILE* stream, int fd) noexcept
 
 std::int64_t StreamWatch::place(const StreamGap& gap, std::int64_t bytes) const noexcept {
   if (const std::int64_t known = gap.place_written(bytes); known >= 0) return known;
-  if (is_narrowed()) return kUnknownPlace;
+  if (has_dropped_privileges()) return kUnknownPlace;
   if (appends_) {
     const bool grew =
         size_before_ >= 0 && __fpending(stream_) == 0 && size_before_ + bytes == known_size(fd_);

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/stdio/stdio_gaps.h"
@@ -34,7 +34,7 @@ Result positioned(CallNumber number, Times times, FILE* stream, bool with_positi
   record.key(fd);
   record.key(file);
   record.number(static_cast<std::int64_t>(result));
-  if (with_position) record.number(is_narrowed() ? std::int64_t{-1} : ftello(stream));
+  if (with_position) record.number(has_dropped_privileges() ? std::int64_t{-1} : ftello(stream));
   record.commit();
   return result;
 }

@@ -1,4 +1,4 @@
-"""How long a request takes that waits for several servers: foretold from one server's times, and
+"""How long a request takes that waits for several servers: predicted from one server's times, and
 measured.
 
 Servers are files of a mounted file system (`iotune fuse`) whose reads take 3 ms, a tenth of them
@@ -78,11 +78,11 @@ def sampled_rounds(folder: Path, ranks: int, rounds: int) -> Array:
 
 
 def compare(seconds: Array, correlation: float) -> tuple[float, Estimate, Estimate]:
-    """The foretold p99 in ms, the measured one with its interval, and how far they are apart."""
+    """The predicted p99 in ms, the measured one with its interval, and how far they are apart."""
     fit = fit_latency(seconds[::2].ravel())
     if fit.times.tail is None:
         raise ArmFailed(f"these response times have no tail: {fit.times.text()}")
-    foretold = float(1e3 * slowest_of(fit.times, seconds.shape[1], correlation).p99_seconds)
+    predicted = float(1e3 * slowest_of(fit.times, seconds.shape[1], correlation).p99_seconds)
     slowest = 1e3 * seconds[1::2].max(axis=1)
     random = np.random.default_rng(1)
     drawn = [
@@ -90,19 +90,19 @@ def compare(seconds: Array, correlation: float) -> tuple[float, Estimate, Estima
     ]
     low, high = np.percentile(drawn, (2.5, 97.5))
     measured = float(np.percentile(slowest, 99))
-    off = [100 * (foretold / float(one) - 1) for one in (high, measured, low)]
+    off = [100 * (predicted / float(one) - 1) for one in (high, measured, low)]
     return (
-        foretold,
+        predicted,
         Estimate(measured, float(low), float(high)),
         Estimate(off[1], off[0], off[2]),
     )
 
 
 def add_rows(table: Table, name: str, seconds: Array, correlation: float, judged: bool) -> None:
-    foretold, measured, off = compare(seconds, correlation)
+    predicted, measured, off = compare(seconds, correlation)
     servers = seconds.shape[1]
     said = f"{name}, {servers} server{'s' if servers > 1 else ''}"
-    table.add(f"{said}: p99 of the slowest, foretold, ms", foretold)
+    table.add(f"{said}: p99 of the slowest, predicted, ms", predicted)
     table.add(f"{said}: the same, measured, ms", measured)
     if judged:
         table.add(f"{said}: too long by, %", off, at_most(10, "%"))

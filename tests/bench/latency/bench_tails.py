@@ -1,4 +1,4 @@
-"""p99 of the slowest of several servers, foretold from drawn samples of one, against the truth.
+"""p99 of the slowest of several servers, predicted from drawn samples of one, against the truth.
 
 Heads are normal, or as those of a mount with an injected tail; a share of 1, 3 or 10 % is longer by
 a power law. Each sample is fitted both ways: as the paper does, with one pivot for head and tail,

@@ -30,7 +30,7 @@ struct SimulatedRun {
 };
 
 // When a rank's writes begin and end, ns since 1970, one after the other. The same rank gives the
-// same times, whoever asks.
+// same times, no matter who asks.
 class RankTimes {
  public:
   struct Interval {

@@ -1,7 +1,7 @@
 /* ends_badly FILE return|_exit|term|kill|exec|fork
  *
- * Writes 64 bytes 40 times, strided, then ends as it is told; with fork a child writes 20 times
- * more first. Whoever traced it should have 40 pwrites, or 60. */
+ * Writes 64 bytes 40 times, strided, then ends as its argument says; with fork a child writes 20
+ * times more first. Its tracer should have 40 pwrites, or 60. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

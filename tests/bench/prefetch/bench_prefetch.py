@@ -135,7 +135,7 @@ class Bench:
         self.unused_bytes: list[int] = []  # of pattern
 
     def run(self, arm: str, listed: Path, pause: str) -> float:
-        """Milliseconds in reads; the whole run's and the bytes in vain are kept aside."""
+        """Milliseconds in reads; the whole run's and the unused bytes are kept aside."""
         env = preloaded.plain_environment()
         trace = self.local / "run.iotrace"
         trace.unlink(missing_ok=True)
@@ -160,7 +160,7 @@ class Bench:
         _, _, wait, total = map(int, done.stdout.split())
         self.totals.setdefault(arm, []).append(total / 1e6)
         if arm == "pattern":
-            self.unused_bytes.append(bytes_in_vain(trace))
+            self.unused_bytes.append(unused_bytes_of(trace))
         return wait / 1e6
 
     def compare(
@@ -182,13 +182,13 @@ class Bench:
         self.totals = {arm: row[-rounds:] for arm, row in self.totals.items()}
         return comparison
 
-    def share_in_vain(self) -> float:
+    def unused_share(self) -> float:
         """The worst round of pattern."""
         return max(self.unused_bytes) / self.read_bytes
 
 
-def bytes_in_vain(trace: Path) -> int:
-    """Bytes that were requested in vain, as the trace says."""
+def unused_bytes_of(trace: Path) -> int:
+    """Bytes that were requested and never read, as the trace says."""
     done = subprocess.run([sys.executable, "-m", "iotune", "explain", "--json", str(trace)],
                           capture_output=True, text=True, check=True)  # fmt: skip
     found = [file["prefetch"] for file in json.loads(done.stdout)["files"] if file["prefetch"]]
@@ -259,7 +259,7 @@ def add_totals(
     table: paired.Table, bench: Bench, name: str, reads: paired.Comparison,
     goal: paired.Goal | None,
 ) -> None:  # fmt: skip
-    """The whole run's time, its bandwidth, and the bytes in vain."""
+    """The whole run's time, its bandwidth, and the unused bytes."""
     totals = paired.Comparison(f"{name}, in all", bench.totals, reads.order, reads.seed)
     table.keep(totals)
     for arm in ("pattern", "perfect"):
@@ -268,7 +268,7 @@ def add_totals(
     for arm in FEW:
         table.add(f"{name}: {arm}, MB/s read",
                   bench.read_bytes / 1e3 / totals.median(arm).value)  # fmt: skip
-    table.add(f"{name}: pattern, bytes in vain against bytes read", bench.share_in_vain(),
+    table.add(f"{name}: pattern, unused bytes against bytes read", bench.unused_share(),
               paired.at_most(0.05))  # fmt: skip
 
 
@@ -290,7 +290,7 @@ def all_pieces(options: argparse.Namespace) -> dict[str, pieces.Piece]:
 
     def row(name: str, kind: str, ms: float, table: paired.Table) -> None:
         main = ms == LATENCIES_MS[0]
-        # As many reads everywhere: what is lost at a list's begin and in vain at its end counts by
+        # As many reads everywhere: what is lost at a list's begin and unused at its end counts by
         # them.
         with mount(ms) as scratch:
             add_row(table, Bench(options, scratch), name, kind, f"{ms * 1000:.0f}", options.reads,

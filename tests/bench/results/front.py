@@ -17,7 +17,7 @@ class HasTables(Protocol):
 
 @dataclass(frozen=True)
 class Line:
-    """A page and the row that stands for it."""
+    """A page and its row."""
 
     page: str
     title: str
@@ -59,7 +59,7 @@ LINES: tuple[Line, ...] = (
     bench("logstore", "Log store", "logstore", "in memory, names included, bytes", "bytes", "256K",
           "index of 134,217,728 writes of 512 ranks in memory, names included, bytes"),
     bench("prediction", "Prediction", "prediction", "BT-IO A", "shares", "ours",
-          "BT-IO A: share of accesses foretold exactly"),
+          "BT-IO A: share of accesses predicted exactly"),
     bench("prefetch", "Prefetch", "prefetch", "strided", "kinds", "pattern",
           "strided reads at 2 ms a request: time in reads against none"),
     bench("prefetch-programs", "Prefetch, real programs", "prefetch_programs", "h5py by planes",

@@ -23,7 +23,7 @@ READS = {
     "perfect, time in reads against none": "perfect",
     "share of perfect's saving": "share of perfect's saving",
     "pattern, the whole run against none": "the whole run",
-    "pattern, bytes in vain against bytes read": "in vain",
+    "pattern, unused bytes against bytes read": "unused",
 }
 KINDS = "strided|nested|Pagoda-like|MILC-like|two interleaved|1 % noise|random"
 ARMS = {
@@ -45,7 +45,7 @@ WORST = {
 STORAGES = ("disk", "memory", "nodes-disk", "nodes-memory", "cephfs")
 FOLLOWING = {f"best of {runs}": f"k = {runs}" for runs in (1, 3, 5, 10, 20)}
 SLOWEST = {
-    "p99 of the slowest, foretold, ms": "foretold, ms", "the same, measured, ms": "measured, ms",
+    "p99 of the slowest, predicted, ms": "predicted, ms", "the same, measured, ms": "measured, ms",
     "too long by, %": "too long by, %", "too short by, %": "too short by, %",
 }  # fmt: skip
 ONE_PAGE = {

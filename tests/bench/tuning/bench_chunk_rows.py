@@ -54,8 +54,8 @@ def main() -> int:
         return float(seconds)
 
     run(tuned)
-    told = iotune("train", "--rounds", "3", env=plain | {"IOTUNE_LIB": str(library)})
-    print(told, file=sys.stderr)
+    reported = iotune("train", "--rounds", "3", env=plain | {"IOTUNE_LIB": str(library)})
+    print(reported, file=sys.stderr)
     comparison: Comparison = compare(
         "chunk_rows", {"default": lambda: run(plain), "iotune": lambda: run(tuned)}, options.rounds,
         seed=options.seed,

@@ -197,12 +197,14 @@ def main() -> int:
             "program": "/opt/predicted", "file": "/data/out1.h5", "mpi": "MPICH 4.0.2",
             "hdf5": "1.10.8", "filesystem": "ext4", "ranks": 4, "nodes": 1,
         }  # fmt: skip
-        told = core.Database(modelled).decide(asked)
+        reported = core.Database(modelled).decide(asked)
         # Sure of a gain or not, it has looked at every candidate.
-        assert "the model expects" in told["message"] or told["source"] == "predicted", told
+        assert "the model expects" in reported["message"] or reported["source"] == "predicted", (
+            reported
+        )
 
         def predicted() -> float:
-            load, first, *_ = ask(library, modelled, "/opt/predicted", 1, told["source"])
+            load, first, *_ = ask(library, modelled, "/opt/predicted", 1, reported["source"])
             return load + first
 
         names["predicted"] = predicted

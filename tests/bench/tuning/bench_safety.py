@@ -7,9 +7,9 @@ what the kernel leaves unwritten. Rounds are kept, and gone on with where build 
 theirs; after LOOKS of them it is asked whether the interval's lower end is within 1.5 % of its
 value, and --most ends them. --report 1 measures nothing.
 
-The ratio of medians is told; judged is the rounds' own ratio (signed_rank.py), which holds, fails,
-or is undecided. Whole runs of the same rounds, from the launcher's start to its end, have two rows
-more: iotune notes what it saw at the end of a run, outside of the first.
+The ratio of medians is reported; judged is the rounds' own ratio (signed_rank.py), which holds,
+fails, or is undecided. Whole runs of the same rounds, from the launcher's start to its end, have
+two rows more: iotune notes what it saw at the end of a run, outside of the first.
 """
 
 from __future__ import annotations

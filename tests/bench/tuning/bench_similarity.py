@@ -112,7 +112,7 @@ class Receiver(Arms):
             raise RuntimeError(f"{self.case.name}: {done.stderr[-1000:]}")
         return self.whole_seconds
 
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         """Of the last run: where its answer came from, and what was set with effect."""
         files = open_trace(self.home / "last.iotrace").summary.files
         one = max(files, key=lambda file: file.bytes_written)
@@ -160,7 +160,7 @@ def measure(session: Session, source: Case, case: Case, state: State) -> None:
         received.learn_from(data)
         for _ in range(2):  # a workload's first run is always at its default
             received.iotune()
-        own["told"] = received.told()
+        own["answer"] = received.reported()
         if "trained" not in own or not trained.database.exists():
             rounds_each, budget = trainer_options(case)
             own["trained"] = trained.train(rounds_each, budget)
@@ -181,16 +181,16 @@ def measure(session: Session, source: Case, case: Case, state: State) -> None:
 def report(table: Table, source: Case, case: Case, own: dict[str, Any]) -> None:
     """The pair's numbers."""
     rounds: Rounds = own["rounds"]
-    told = own["told"]
+    reported = own["answer"]
     applied = ";".join(
         f"{name}={value}"
-        for name, value in told["settings"].items()
-        if told["verdicts"][name] == "applied"
+        for name, value in reported["settings"].items()
+        if reported["verdicts"][name] == "applied"
     )
     table.rounds[case.name] = own
     name = (
-        f"{source.kernel} to {case.name}, {told['source']} at {told['distance']:.3g}, "
-        f"{applied or told['state']}"
+        f"{source.kernel} to {case.name}, {reported['source']} at {reported['distance']:.3g}, "
+        f"{applied or reported['state']}"
     )
     # As `make bench NAME=safety` judges: what a launch costs is much of a shorter run.
     long = statistics.median(one["default"] for one in rounds) >= JUDGED_SECONDS

@@ -100,7 +100,7 @@ def search(
     run([one for one in points if not known.get(one.text)], "every point")
     by_first = sorted(points, key=lambda one: known[one.text][0])
     run([one for one in by_first[:AGAIN] if len(known[one.text]) < 2], "the fastest again")
-    # Whoever was left out after one run was behind AGAIN others then.
+    # A candidate that was left out after one run was behind AGAIN others then.
     return sorted(by_first[:AGAIN], key=lambda one: min(known[one.text]))
 
 
@@ -134,8 +134,8 @@ def against_best(rounds: Rounds, arm: str) -> tuple[tuple[str, str], Estimate] |
 
     The default is a point of the space too. Whichever arm is chosen by some rounds had luck in
     them: so the best by every second round meets `arm` in the others, the best by those in the
-    first, and the two ratios' mean is told. None: nothing was searched, or there are not two such
-    rounds yet.
+    first, and the two ratios' mean is reported. None: nothing was searched, or there are not two
+    such rounds yet.
     """
     compared = rounds[CHOOSING:]
     halves = compared[::2], compared[1::2]

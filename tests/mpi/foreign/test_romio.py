@@ -66,7 +66,7 @@ def one(place: Place, name: str) -> bool:
         if arm == "bare" and done.status != 0:
             not_verified(f"ROMIO's {name}: status {done.status} without iotune, too")
             return False
-    # Some write memory that nobody has set, or whoever comes last wins.
+    # Some write memory that nobody has set, or the last writer wins.
     status, lines, files = seen["bare"]
     steady = {file for file, contents in files.items() if seen["again"][2].get(file) == contents}
     if name in IN_ANY_ORDER | UNSET_MEMORY:

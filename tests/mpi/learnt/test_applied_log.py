@@ -103,7 +103,7 @@ def untraced(place: Place) -> None:
     assert sum(one["count"] for one in kind["settings"]) == 3, kind
 
 
-def narrowed(place: Place) -> None:
+def privilege_drop(place: Place) -> None:
     """A rank that gives up rights tells nothing and takes nothing away from what others tell."""
     site = Site(place)
     quiet(place, place.mpi(4, place.bin / "own_files", 1, 2, **site.env))
@@ -206,6 +206,6 @@ def not_to_be_had(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"ranks": ranks, "own-files": own_files, "alone": alone,
-          "untraced": untraced, "narrowed": narrowed,
+          "untraced": untraced, "privilege-drop": privilege_drop,
           "nothing-decided": nothing_decided, "at-once": at_once,
           "not-to-be-had": not_to_be_had})  # fmt: skip

@@ -52,10 +52,12 @@ def reverted(place: Place) -> None:
     said = place.right(place.run(IOTUNE, "db", "history", "1", preload=False)).out.decode()
     assert "tuned" in said and "reverted" in said and "evidence" in said, said
     ledger = place.right(place.run(IOTUNE, "db", "ledger", "--json", preload=False)).out
-    told = json.loads(ledger)
-    assert (told["reverts"], told["refusals"], told["drifts"]) == (1, 0, 0), told
+    reported = json.loads(ledger)
+    assert (reported["reverts"], reported["refusals"], reported["drifts"]) == (1, 0, 0), reported
     # Those that ran with the settings on the slow storage have lost.
-    assert 0 < told["slower_files"] <= told["files"] and told["hours_lost_by_slower"] > 0, told
+    assert (
+        0 < reported["slower_files"] <= reported["files"] and reported["hours_lost_by_slower"] > 0
+    ), reported
 
 
 def not_explored(place: Place) -> None:

@@ -31,7 +31,7 @@ def shipped(storage: Storage) -> Path:
     return database
 
 
-def brought(storage: Storage) -> dict[str, object]:
+def outcome(storage: Storage) -> dict[str, object]:
     """What explain says of the last run's file."""
     place = storage.place
     done = place.run(IOTUNE, "explain", "--json", place.trace, preload=False, **storage.env)
@@ -53,7 +53,7 @@ def taken_back(place: Place) -> None:
         assert len(storage.arms) < 40, storage.arms
     assert storage.newest()[0] == "tuned", storage.newest()
     if IOTUNE.exists():
-        said = brought(storage)
+        said = outcome(storage)
         assert said["of_site"] is True, said
     storage.slow.touch()
     while storage.newest()[0] == "tuned" and len(storage.arms) < 100:

@@ -50,7 +50,7 @@ def tuned_meanwhile(place: Place, db: Path) -> Path:
     return fresh
 
 
-def told_once(place: Place) -> None:
+def once(place: Place) -> None:
     """What is trained meanwhile is met by the next question, on all ranks; each file has a word."""
     db = trained(place)
     bare = hints(place, 2, 2, 0, 0)[0]
@@ -119,7 +119,7 @@ def off(place: Place) -> None:
 if __name__ == "__main__":
     main(
         {
-            "told-once": told_once,
+            "once": once,
             "other-communicators": other_communicators,
             "always-asked": always_asked,
             "newcomer": newcomer,

@@ -139,7 +139,7 @@ def checkpoint(place: Place) -> None:
 
 
 def written_again(place: Place) -> None:
-    """A file that is written over and over keeps the last bytes, whoever wrote them."""
+    """A file that is written over and over keeps the last bytes, no matter who wrote them."""
     logs = place.scratch / "logs"
     logs.mkdir()
     for seed, ranks in ((1, 2), (2, 3), (3, 1), (4, 2)):

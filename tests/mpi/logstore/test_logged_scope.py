@@ -53,7 +53,7 @@ def scope(place: Place, name: str) -> None:
             assert again.out == b"read again: right\n", (arm, ranks, again.out)
 
 
-def told(place: Place) -> None:
+def reported(place: Place) -> None:
     """A prefix that is none, a choice that is none, and a library that is missing: one line each,
     and the program runs.
     """
@@ -80,4 +80,6 @@ def told(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({name: functools.partial(scope, name=name) for name in mpis.NAMES} | {"told": told})
+    main(
+        {name: functools.partial(scope, name=name) for name in mpis.NAMES} | {"reported": reported}
+    )

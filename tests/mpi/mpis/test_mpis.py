@@ -188,9 +188,9 @@ def parameters(place: Place, name: str) -> None:
         assert done.said() == [], done.said()
         said = outcomes(check_merged(place, mpi, 2))
         assert set(said) >= set(HINTS), said
-        told = {hint for hint in HINTS if said[hint][0] == "refused"}
-        assert all("MCA" in said[hint][2] for hint in told), said
-        return told
+        reported = {hint for hint in HINTS if said[hint][0] == "refused"}
+        assert all("MCA" in said[hint][2] for hint in reported), said
+        return reported
 
     assert refused("# nothing\n") == set()
     assert refused("io_ompio_num_aggregators = 1\n") == {"cb_nodes"}
@@ -254,7 +254,7 @@ def hdf5(place: Place) -> None:
     for hint in HINTS:
         assert said[hint][0] == "unverifiable" and "ROMIO" in said[hint][2], said
     assert said["alignment"][0] == "applied", said
-    # It mixes up ordered writes then, and cannot be told to leave the hint again.
+    # It mixes up ordered writes then, and cannot be made to leave the hint again.
     place.clear()
     config.write_text(CONFIG.replace("enable", "disable"))
     done = place.right(place.mpi(2, program, "a.h5", IOTUNE_CONFIG=config, IOTUNE_DB="none",

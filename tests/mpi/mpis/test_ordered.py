@@ -1,6 +1,6 @@
 """Calls by the shared pointer keep the order of the ranks where iotune turned off the exchange.
 
-Bare, a ROMIO that is told so loses that order: where it does, a case sees this first, of the
+Bare, a ROMIO with that hint loses that order: where it does, a case sees this first, of the
 program's own hints.
 """
 

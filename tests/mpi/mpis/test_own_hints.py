@@ -71,18 +71,18 @@ def no_independent(place: Place, name: str) -> None:
     program = built(place, name)
     if program is None:
         return
-    told = config(place, romio_no_indep_rw="true")
-    run = Run(place, program, IOTUNE_CONFIG=told)
+    reported = config(place, romio_no_indep_rw="true")
+    run = Run(place, program, IOTUNE_CONFIG=reported)
     assert run.outcomes["romio_no_indep_rw"][:2] == ("applied", "true"), run.outcomes
     assert run.contents == expected() and run.elsewhere == [], run.elsewhere
-    # Bare, and told so by the program's user, it is another file for whoever opens it late.
+    # Bare, and set so by the program's user, it is another file for a rank that opens it late.
     hints = place.scratch / "hints"
     hints.write_text("romio_no_indep_rw true\n")
     lost = Run(place, program, "a.bin", preload=False, ROMIO_HINTS=hints)
     assert lost.contents != expected(), "this ROMIO opens it on all ranks: the gate is idle"
     for file in ("a.bin", "ufs:a.bin", "./a.bin"):
         (place.scratch / "elsewhere" / "a.bin").unlink(missing_ok=True)
-        run = Run(place, program, file, IOTUNE_CONFIG=told)
+        run = Run(place, program, file, IOTUNE_CONFIG=reported)
         verdict, got, reason = run.outcomes["romio_no_indep_rw"]
         assert (verdict, got) == ("refused", "false") and "whole path" in reason, run.outcomes
         assert run.contents == expected() and run.elsewhere == [], (file, run.elsewhere)
@@ -122,18 +122,18 @@ def lustre(place: Place) -> None:
     """Refused where the file is not on Lustre; where it is, passed, and read back."""
     program = built(place, "mpich-4")
     assert program is not None
-    told = config(
+    reported = config(
         place, romio_lustre_co_ratio="2", romio_lustre_ds_in_coll="disable",
         cray_cb_nodes_multiplier="2",
     )  # fmt: skip
-    run = Run(place, program, IOTUNE_CONFIG=told)
+    run = Run(place, program, IOTUNE_CONFIG=reported)
     for name, (verdict, _, reason) in run.outcomes.items():
         assert verdict == "refused" and "Lustre" in reason, (name, reason)
     assert len(run.outcomes) == 3 and run.contents == expected()
     fake = place.build / "lib" / "libfake_storage.so"
     store = place.scratch / "store"
     store.mkdir()
-    run = Run(place, program, IOTUNE_CONFIG=told, preload=[place.library, fake],
+    run = Run(place, program, IOTUNE_CONFIG=reported, preload=[place.library, fake],
               FAKE_STORAGE="lustre", FAKE_ROOT=place.scratch, FAKE_STORE=store)  # fmt: skip
     # This MPI has no driver of Lustre's, and Cray's hints are not its own.
     for name, (verdict, got, _) in run.outcomes.items():
@@ -150,8 +150,8 @@ def ompio(place: Place, name: str, right_way_round: bool) -> None:
         return
     ranks = 4  # of two, both write by default
     default = Run(place, program, calls="c", ranks=ranks)
-    told = config(place, collective_buffering="false")
-    run = Run(place, program, calls="c", ranks=ranks, IOTUNE_CONFIG=told)
+    reported = config(place, collective_buffering="false")
+    run = Run(place, program, calls="c", ranks=ranks, IOTUNE_CONFIG=reported)
     assert run.contents == default.contents == expected("c", ranks)
     writes = [
         sum(one["name"].startswith("pwrite") for one in each.calls) for each in (default, run)
@@ -196,8 +196,8 @@ def foreign(place: Place) -> None:
         assert written() == bare
         assert answer(database, "romio_no_indep_rw=true") >= 1
         assert written() == bare
-        told = outcomes(place.calls())
-        assert told["romio_no_indep_rw"][:2] == ("applied", "true"), (name, told)
+        reported = outcomes(place.calls())
+        assert reported["romio_no_indep_rw"][:2] == ("applied", "true"), (name, reported)
 
 
 def contents(file: Path) -> str:

@@ -22,7 +22,7 @@ def transfers(place: Place, rank: int = 0) -> list[dict[str, Any]]:
 
 
 def points_of(selection: dict[str, Any]) -> Points:
-    """The indices that a recorded selection stands for."""
+    """The indices of a recorded selection."""
     rows = selection["rows"]
     found: Points = set()
     if selection["kind"] == KINDS["all"]:

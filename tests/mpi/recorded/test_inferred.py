@@ -24,9 +24,9 @@ def datasets(place: Place, how: str, rows: int, columns: int, grid_rows: int,
     (file,) = [one for one in got["files"] if one["path"] == str(target)]
     found: list[dict[str, Any]] = file["datasets"]
     assert all(one["inferred"] and one["write"] for one in found), found
-    speaker = found[file["speaker"]]
-    assert speaker["bytes"] == max(one["bytes"] for one in found), found
-    assert speaker["bytes"] == 8 * rows * columns, speaker
+    dominant = found[file["speaker"]]
+    assert dominant["bytes"] == max(one["bytes"] for one in found), found
+    assert dominant["bytes"] == 8 * rows * columns, dominant
     return found
 
 
@@ -76,7 +76,7 @@ def posix(place: Place) -> None:
     assert got["ambiguity"].startswith("counts are bytes"), got
     (got,) = datasets(place, "posix", 9, 23, 1)
     demand(got, "<2D,(*,BLOCK),(9,48)>", [9, 184], 1, [1, 4])
-    # A header of rank 0 is a dataset of its own, and the larger one speaks.
+    # A header of rank 0 is a dataset of its own, and the larger one is dominant.
     header, got = datasets(place, "posix", 30, 22, 2, header=512)
     assert header["descriptor"]["text"] == "<1D,(*),(511)>" and header["ranks"] == 1, header
     demand(got, "<2D,(BLOCK,BLOCK),(15,88)>", [30, 176], 1, [2, 2], "(bytes from 512)")

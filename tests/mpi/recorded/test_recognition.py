@@ -128,9 +128,9 @@ def flash(place: Place) -> None:
         assert file["path"].endswith(end), file["path"]
         assert len(file["datasets"]) == datasets, [d["dataset"] for d in file["datasets"]]
         assert file["speaker_count"] == speaking, file["speaker_count"]
-        speaker = file["datasets"][file["speaker"]]
+        dominant = file["datasets"][file["speaker"]]
         text = f"<4D,(BLOCK,*,*,*),(5,{zones},{zones},{zones})>"
-        assert speaker["descriptor"]["text"] == text, speaker
+        assert dominant["descriptor"]["text"] == text, dominant
         same = [d for d in file["datasets"] if d["descriptor"]["text"] == text]
         assert len(same) == speaking and {d["ranks"] for d in same} == {2}, same
         alone = [d for d in file["datasets"] if d["ranks"] == 1]
@@ -166,7 +166,7 @@ def modes(place: Place) -> None:
 
 
 def distribution(kind: str, parts: int, size: int, block: int) -> str:
-    """The name that docs/descriptors.md gives a dimension, from what the kernel was told."""
+    """The name that docs/descriptors.md gives a dimension, from the kernel's arguments."""
     if parts == 1:
         return "*"
     if kind == "block" or size <= block:

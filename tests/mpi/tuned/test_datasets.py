@@ -56,12 +56,12 @@ def converted(place: Place) -> None:
     hints = f"<Parameters>{hints}</Parameters>"
     tuned = SeenDatasets(place, "a.h5", "--convert", IOTUNE_CONFIG=config(place, hints))
     assert tuned.verdict("cb_nodes") == "applied", tuned.outcomes
-    datasets = told_datasets(place)
+    datasets = reported_datasets(place)
     assert len(datasets) == 4 and {how for how, _ in datasets} == {"independent"}, datasets
     assert {why for _, why in datasets} == {"datatype conversion"}, datasets
 
 
-def told_datasets(place: Place) -> list[tuple[str, str]]:
+def reported_datasets(place: Place) -> list[tuple[str, str]]:
     """Of each dataset and direction in the run's summary what HDF5 made of it, and why."""
     (file,) = [file for file in place.summary()["files"] if file["datasets"]]
     assert all(sum(one["actual_io"].values()) == one["calls"] for one in file["datasets"])
@@ -81,21 +81,21 @@ def in_part(place: Place) -> None:
             "1 HDF5 made independent by itself")  # fmt: skip
     assert [said[1][1], said[3][1]] == [text] * 2 and "the transfers stayed" in said[0][1], said
     whole = ("collective (contiguous)", "")
-    assert told_datasets(place) == [whole, ("independent", "datatype conversion")] * 2
+    assert reported_datasets(place) == [whole, ("independent", "datatype conversion")] * 2
 
 
 def many(place: Place) -> None:
     """Datasets of which nothing is written down are counted."""
     tuned = SeenDatasets(place, "a.h5", "--many", IOTUNE_CONFIG=config(place, DATASETS))
     chunks, caches = tuned.verdicts("chunk"), tuned.verdicts("chunk_cache")
-    (closing,) = [one for one in chunks + caches if one[0] == "not told of"]
-    # Each is created; of the first file's 42 it is 32 that are told of, and of the second's all.
+    (closing,) = [one for one in chunks + caches if one[0] == "not listed"]
+    # Each is created; of the first file's 42 it is 32 that are listed, and of the second's all.
     assert closing[1] == "and 10 further datasets", closing
     assert len([v for v, _ in chunks if v == "applied"]) == 32, chunks
 
 
 def never_closed(place: Place) -> None:
-    """What became of the transfers is told of a file that its program never closes, too."""
+    """What became of the transfers is reported of a file that its program never closes, too."""
     done = place.mpi(2, place.bin / "ask_datasets", "a.h5", "--abort",
                      IOTUNE_CONFIG=config(place, DATASETS))  # fmt: skip
     assert done.status != 0, done.err

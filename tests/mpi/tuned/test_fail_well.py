@@ -87,7 +87,7 @@ def database_of(place: Place) -> Path:
 
 
 def no_database(place: Place) -> None:
-    two_ranks(place)  # the first contact: nothing to be told of
+    two_ranks(place)  # the first contact: nothing to report
     place.clear()  # else what this run left makes a database
     two_ranks(place, "elsewhere.db", IOTUNE_DB=place.scratch / "elsewhere.db")
     two_ranks(place, IOTUNE_DB="none")
@@ -139,7 +139,7 @@ def read_only_home(place: Place) -> None:
             return
         env = {"HOME": disk, "XDG_STATE_HOME": None, "XDG_DATA_HOME": None,
                "XDG_CONFIG_HOME": None}  # fmt: skip
-        # The database is asked for, the trace goes where it is told, the observation nowhere.
+        # The database is asked for, the trace goes where it is asked to, the observation nowhere.
         two_ranks(place, str(disk), IOTUNE_DB="none", IOTUNE_TRACE=None, **env)
         # There is no database yet, and none can be made of what the run would leave.
         two_ranks(place, str(disk), **env)
@@ -255,7 +255,7 @@ def environments(place: Place) -> None:
     config.write_text(CONFIG)
     hints = place.scratch / "hints"
     hints.write_text("cb_nodes 1\n")
-    # What rank 1 alone has been told is not what the file gets.
+    # What rank 1 alone has learnt is not what the file gets.
     mixed(place, [], [f"IOTUNE_CONFIG={config}"])
     mixed(place, [], ["IOTUNE_DB=/nowhere/patterns.db"])
     mixed(place, [], ["IOTUNE_TRACE=/nowhere/x.iotrace"])
@@ -284,7 +284,7 @@ def built_otherwise(place: Place, name: str) -> Path:
 
 
 def other_protocol(place: Place, words: Sequence[str] = ()) -> None:
-    """An executable of the job came with another iotune, whose ranks would talk differently."""
+    """An executable of the job came with another iotune, with another protocol version."""
     config = place.scratch / "config.xml"
     config.write_text(CONFIG)
     for other_first in (False, True):

@@ -1,7 +1,7 @@
 """An open that fails with our settings is made again as the program asked for it.
 
-The program, its error handlers and its files notice nothing; the refused setting is told with the
-library's own words, and the others hold.
+The program, its error handlers and its files notice nothing; the refused setting is reported with
+the library's own words, and the others hold.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from support.place import Place, main
 from support.settings import VERDICTS, write_config
 
-Told = dict[tuple[str, str], tuple[str, str]]
+Reported = dict[tuple[str, str], tuple[str, str]]
 
 
 def run(place: Place, name: str, *words: object, **how: object) -> tuple[dict[str, str], Path]:
@@ -22,9 +22,9 @@ def run(place: Place, name: str, *words: object, **how: object) -> tuple[dict[st
     return dict(line.split() for line in done.out.decode().splitlines()), folder
 
 
-def told(place: Place) -> Told:
+def reported(place: Place) -> Reported:
     """Of each file and setting: verdict and reason, of the first open."""
-    found: Told = {}
+    found: Reported = {}
     for call in place.calls():
         if call["name"] == "iotune_setting":
             path, parameter, _, _, reason = call["texts"]
@@ -52,10 +52,10 @@ def user_block(place: Place) -> None:
     assert bare["all"].startswith("ok,handler=0") and bare["there"].startswith("failed,handler=1")
     same_files(files, tuned_files)
     for name in ("all.h5", "each0.h5"):
-        verdict, reason = told(place)[name, "alignment"]
+        verdict, reason = reported(place)[name, "alignment"]
         assert verdict == "refused" and "the call failed with it: userblock size" in reason, reason
-        assert told(place)[name, "sieve_buf_size"] == ("applied", ""), told(place)
-    assert told(place)["all.h5", "cb_buffer_size"] == ("applied", ""), told(place)
+        assert reported(place)[name, "sieve_buf_size"] == ("applied", ""), reported(place)
+    assert reported(place)["all.h5", "cb_buffer_size"] == ("applied", ""), reported(place)
 
 
 def missing(place: Place) -> None:
@@ -64,7 +64,7 @@ def missing(place: Place) -> None:
     tuned, _ = run(place, "tuned", IOTUNE_CONFIG=text)
     assert tuned["absent"] == "failed"
     for parameter in ("cb_buffer_size", "romio_cb_write"):
-        verdict, reason = told(place)["absent", parameter]
+        verdict, reason = reported(place)["absent", parameter]
         assert (verdict, reason) == ("refused", "the program's call failed"), reason
 
 
@@ -91,9 +91,9 @@ def one_rank(place: Place) -> None:
     assert tuned == bare, (bare, tuned)
     same_files(files, tuned_files)
     for name, parameter in (("raw", "cb_buffer_size"), ("all.h5", "alignment")):
-        verdict, reason = told(place)[name, parameter]
+        verdict, reason = reported(place)[name, parameter]
         assert verdict == "refused" and "the call failed with it" in reason, reason
-    assert told(place)["all.h5", "sieve_buf_size"] == ("applied", ""), told(place)
+    assert reported(place)["all.h5", "sieve_buf_size"] == ("applied", ""), reported(place)
 
 
 if __name__ == "__main__":

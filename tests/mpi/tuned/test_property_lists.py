@@ -76,10 +76,10 @@ def run(place: Place, mode: str, seeds: range, folder: Path, **how: Any) -> Line
             break
         lines[last] = [f"{last}.0 dies"]
         start = last + 1
-    for seed, told in lines.items():
-        if f"{seed}.0 dies" in told:
-            told[:] = ["dies"]
-        told.sort(key=lambda line: line.split()[0])  # a rank's own order is kept
+    for seed, reported in lines.items():
+        if f"{seed}.0 dies" in reported:
+            reported[:] = ["dies"]
+        reported.sort(key=lambda line: line.split()[0])  # a rank's own order is kept
     return lines
 
 

@@ -119,7 +119,7 @@ def user_wins(place: Place) -> None:
         assert tuned.values["romio_ds_write"] == "enable", tuned.values
         assert tuned.values["cb_nodes"] == "2", tuned.values
         assert tuned.verdict("cb_buffer_size") == "refused", tuned.outcomes
-        # What the file has instead is told too.
+        # What the file has instead is reported too.
         assert tuned.got("cb_buffer_size") == "2097152", tuned.outcomes
         assert tuned.verdict("cb_nodes") == "applied", tuned.outcomes
         tuned.check_verdicts()
@@ -223,8 +223,8 @@ def behind_a_tool(place: Place) -> None:
         file.unlink(missing_ok=True)
         recorded = place.library in place.libraries(preload)
         seen = Seen(place, "a.h5", *mode, preload=preload, expect_trace=recorded, **env)
-        told = {name: seen.values.pop(name, None) for name in names}
-        return seen, told, Counter(call["name"] for call in (place.calls() if recorded else []))
+        reported = {name: seen.values.pop(name, None) for name in names}
+        return seen, reported, Counter(call["name"] for call in (place.calls() if recorded else []))
 
     for mode in ("--mpiio",), ():
         settings: dict[str, Any] = {"IOTUNE_CONFIG": config(place)}
@@ -233,8 +233,8 @@ def behind_a_tool(place: Place) -> None:
         _, counts, _ = run(*mode, preload=[tool])
         assert counts["MPI_File_open"] == "1" and "0" in counts.values(), counts
         for loaded in ([tool, place.library], [place.library, tool]):
-            seen, told, both = run(*mode, **settings, preload=loaded)
-            assert told == counts, (loaded, told, counts)
+            seen, reported, both = run(*mode, **settings, preload=loaded)
+            assert reported == counts, (loaded, reported, counts)
             assert both == calls, (loaded, both - calls, calls - both)
             assert seen.values == alone.values, (loaded, seen.values, alone.values)
             assert seen.outcomes == alone.outcomes, (loaded, seen.outcomes)

@@ -8,7 +8,7 @@ from typing import Any
 
 from support.place import Place, main, not_verified
 
-# Of the program's functions those that nobody has to be told of where a sample is recorded.
+# Of the program's functions those that need no report where a sample is recorded.
 DATASPACES = {"H5Screate_simple", "H5Sget_select_npoints", "H5Sclose"}
 # Not recorded there either, but seen: the next transfer's selection is known from it.
 SELECTS = {"H5Sselect_hyperslab"}

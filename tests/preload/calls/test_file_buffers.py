@@ -12,7 +12,7 @@ from pathlib import Path
 from support.place import Place, main, not_verified
 from support.settings import outcomes, write_config
 
-Told = dict[str, tuple[str, str, str]]
+Reported = dict[str, tuple[str, str, str]]
 PAGES = 40 * 4096
 ALL = {"page_buffer": PAGES, "mdc_size": 8 << 20, "evict_on_close": "enable"}
 
@@ -32,7 +32,7 @@ def read(
     *words: str,
     settings: Mapping[str, object],
     ranks: int = 0,
-) -> tuple[dict[str, str], Told]:
+) -> tuple[dict[str, str], Reported]:
     """What the program found, tuned, and what the trace says became of the settings."""
     place.clear()
     text = write_config(place.scratch / "config.xml", **settings)
@@ -58,50 +58,52 @@ def paged(place: Place) -> None:
         file = made(place, program, "paged")
         before = file.read_bytes()
         odd = {**ALL, "page_buffer": PAGES + 100}
-        have, told = read(place, program, file, settings=odd)
+        have, reported = read(place, program, file, settings=odd)
         assert have["page_buffer"] == str(PAGES), (program, have)
         assert have["mdc_size"] == str(8 << 20), have
-        assert told["page_buffer"] == ("applied", str(PAGES), ""), told
-        assert told["mdc_size"] == ("applied", str(8 << 20), ""), told
+        assert reported["page_buffer"] == ("applied", str(PAGES), ""), reported
+        assert reported["mdc_size"] == ("applied", str(8 << 20), ""), reported
         # Nothing tells of an open file: what it does shows in other_second_open().
-        assert told["evict_on_close"][:2] == ("unverifiable", ""), told
+        assert reported["evict_on_close"][:2] == ("unverifiable", ""), reported
         # Below its usual least, and beyond its usual most.
         for size in (65536, 64 << 20):
-            have, told = read(place, program, file, settings={"mdc_size": size})
+            have, reported = read(place, program, file, settings={"mdc_size": size})
             assert have["mdc_size"] == str(size), (program, have)
-            assert told["mdc_size"][0] == "applied", told
+            assert reported["mdc_size"][0] == "applied", reported
         assert file.read_bytes() == before
 
 
 def not_paged(place: Place) -> None:
     """A file without pages has no page buffer, and a page is the least of one: the rest holds."""
     for program in programs(place):
-        have, told = read(place, program, made(place, program), settings=dict(ALL))
-        verdict, got, reason = told["page_buffer"]
+        have, reported = read(place, program, made(place, program), settings=dict(ALL))
+        verdict, got, reason = reported["page_buffer"]
         assert (have["page_buffer"], got) == ("0", "0"), have
-        assert verdict == "without effect" and "not paged" in reason, told
-        assert told["mdc_size"][0] == "applied" and have["mdc_size"] == str(8 << 20), told
+        assert verdict == "without effect" and "not paged" in reason, reported
+        assert reported["mdc_size"][0] == "applied" and have["mdc_size"] == str(8 << 20), reported
 
 
 def writing(place: Place) -> None:
     for program in programs(place):
         file = made(place, program, "paged")
-        have, told = read(place, program, file, "write", settings=dict(ALL))
+        have, reported = read(place, program, file, "write", settings=dict(ALL))
         assert have["page_buffer"] == "0", have
-        assert told["page_buffer"][0] == "refused" and "reading" in told["page_buffer"][2], told
-        assert told["mdc_size"][0] == "applied", told
-        assert told["evict_on_close"][0] == "unverifiable", told
+        assert (
+            reported["page_buffer"][0] == "refused" and "reading" in reported["page_buffer"][2]
+        ), reported
+        assert reported["mdc_size"][0] == "applied", reported
+        assert reported["evict_on_close"][0] == "unverifiable", reported
 
 
 def own(place: Place) -> None:
     """What the program sets itself stays, values that are HDF5's own too."""
     for program in programs(place):
         file = made(place, program, "paged")
-        have, told = read(place, program, file, "own", settings=dict(ALL))
+        have, reported = read(place, program, file, "own", settings=dict(ALL))
         assert have["page_buffer"] == "0" and have["evict_on_close"] == "disable", have
         assert have["mdc_size"] == "1572864", have
-        for verdict, _, reason in told.values():
-            assert (verdict, reason) == ("refused", "the program set it itself"), told
+        for verdict, _, reason in reported.values():
+            assert (verdict, reason) == ("refused", "the program set it itself"), reported
 
 
 def other_second_open(place: Place) -> None:
@@ -116,8 +118,8 @@ def other_second_open(place: Place) -> None:
             have, _ = read(place, program, file, "other", settings={"evict_on_close": evicts})
             assert have["other"] == opens, (program, have)
         # The file is open without: it cannot be had with it any more, and the open is made again.
-        _, told = read(place, program, file, "own", "twice", settings=dict(ALL))
-        assert {verdict for verdict, _, _ in told.values()} == {"refused"}, told
+        _, reported = read(place, program, file, "own", "twice", settings=dict(ALL))
+        assert {verdict for verdict, _, _ in reported.values()} == {"refused"}, reported
 
 
 def memory(place: Place) -> None:
@@ -128,10 +130,12 @@ def memory(place: Place) -> None:
     for program in programs(place):
         file = made(place, program, "paged")
         both = {"page_buffer": 1 << 30, "mdc_size": 2 << 20}
-        have, told = read(place, program, file, settings=both)
+        have, reported = read(place, program, file, settings=both)
         assert have["page_buffer"] == "0", have
-        assert told["page_buffer"][0] == "refused" and "memory" in told["page_buffer"][2], told
-        assert told["mdc_size"][0] == "applied", told
+        assert reported["page_buffer"][0] == "refused" and "memory" in reported["page_buffer"][2], (
+            reported
+        )
+        assert reported["mdc_size"][0] == "applied", reported
 
 
 def built_for_mpi(place: Place) -> None:
@@ -141,15 +145,20 @@ def built_for_mpi(place: Place) -> None:
         not_verified("no parallel HDF5")
         return
     file = made(place, program, "paged")
-    have, told = read(place, program, file, settings=dict(ALL))
-    assert have["mdc_size"] == str(8 << 20) and told["mdc_size"][0] == "applied", (have, told)
-    verdict, got, reason = told["page_buffer"]
+    have, reported = read(place, program, file, settings=dict(ALL))
+    assert have["mdc_size"] == str(8 << 20) and reported["mdc_size"][0] == "applied", (
+        have,
+        reported,
+    )
+    verdict, got, reason = reported["page_buffer"]
     if verdict == "applied":  # a distribution's own, or a newer one
-        assert have["page_buffer"] == got == str(PAGES), (have, told)
+        assert have["page_buffer"] == got == str(PAGES), (have, reported)
     else:
-        assert verdict == "refused" and "the call failed with it" in reason, told
+        assert verdict == "refused" and "the call failed with it" in reason, reported
         assert have["page_buffer"] == "0", have
-    assert told["evict_on_close"][0] == "refused" and "MPI" in told["evict_on_close"][2], told
+    assert reported["evict_on_close"][0] == "refused" and "MPI" in reported["evict_on_close"][2], (
+        reported
+    )
     assert have["evict_on_close"] == "disable", have
 
 
@@ -159,10 +168,13 @@ def over_mpi_io(place: Place) -> None:
         not_verified("no parallel HDF5")
         return
     file = made(place, program, "paged")
-    have, told = read(place, program, file, "mpio", settings=dict(ALL), ranks=2)
-    assert have["mdc_size"] == str(8 << 20) and told["mdc_size"][0] == "applied", (have, told)
+    have, reported = read(place, program, file, "mpio", settings=dict(ALL), ranks=2)
+    assert have["mdc_size"] == str(8 << 20) and reported["mdc_size"][0] == "applied", (
+        have,
+        reported,
+    )
     for name in ("page_buffer", "evict_on_close"):
-        assert told[name][0] == "refused" and "MPI" in told[name][2], told
+        assert reported[name][0] == "refused" and "MPI" in reported[name][2], reported
 
 
 if __name__ == "__main__":

@@ -143,10 +143,10 @@ def reopened(place: Place) -> None:
         for name, verdicts in (("alignment", [0, 2]), ("sieve_buf_size", [0, 0])):
             assert [v for p, v, _ in said if p == name] == verdicts, said
         for name in ("chunk", "fill_time"):
-            told = [(v, dataset) for p, v, dataset in said if p == name]
-            assert told == [(0, "/numbers"), (2, "/texts")], said
-        told = [(v, dataset) for p, v, dataset in said if p == "chunk_cache"]
-        assert told == [(0, "/numbers"), (1, "/texts"), (0, "/numbers")], said
+            reported = [(v, dataset) for p, v, dataset in said if p == name]
+            assert reported == [(0, "/numbers"), (2, "/texts")], said
+        reported = [(v, dataset) for p, v, dataset in said if p == "chunk_cache"]
+        assert reported == [(0, "/numbers"), (1, "/texts"), (0, "/numbers")], said
 
 
 def connector(place: Place) -> None:

@@ -7,7 +7,7 @@ from support.prefetching import data_file, fuse_works, mounted, requests
 
 
 def code(place: Place) -> None:
-    """A program runs without iotune too, and is told what there is."""
+    """A program runs without iotune too, and reads what there is."""
     for name in ("preexecute", "preexecute_no_pie"):
         program = place.bin / name
         bare = place.right(place.run(program, "code", preload=False), name)

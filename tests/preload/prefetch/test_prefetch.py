@@ -52,7 +52,7 @@ def strided(place: Place) -> None:
         beyond = len(set(pages) - wanted) * 4096
         said = notes(place)
         # What is under way when the program ends, nobody can take back.
-        assert beyond <= said["depth"] * BLOCK, f"{method}: {beyond} bytes in vain"
+        assert beyond <= said["depth"] * BLOCK, f"{method}: {beyond} unused bytes"
         assert said["predictor"] == "pattern" and said["reads"] in range(95, 102), said
         assert said["hits"] >= 94 and said["saved_ns"] > 0, said
 
@@ -190,7 +190,7 @@ waiting.join()
                  if c["pid"] == waiting]  # fmt: skip
         near = [c for c in calls if c["arguments"]["offset"] < 64 << 20]
         helpers = [c for c in near if c["pid"] not in (near[0]["pid"], waiting)]
-        # On a machine with much else to do, whoever gives way gets little.
+        # On a machine with much else to do, a process that gives way gets little.
         assert len(helpers) >= 5, f"{schedule}: {len(helpers)} requests of the helper"
         # A request of the program may begin in the moment after the helper has looked.
         margin = 300e-6
@@ -219,7 +219,7 @@ def end(place: Place) -> None:
 
 @patiently
 def scattered(place: Place) -> None:
-    """Random reads are left to themselves: hardly a byte is requested in vain."""
+    """Random reads are left to themselves: hardly a byte is requested and never read."""
     if not fuse_works(place):
         return
     data_file(place, 64 << 20)
@@ -233,9 +233,9 @@ def scattered(place: Place) -> None:
                                      IOTUNE_PREFETCH="pattern"))  # fmt: skip
     assert done.said() == []
     wanted = {offset for offset, _ in accesses}
-    vain = sum(length for process, offset, length in requests(place, trace)
+    unused = sum(length for process, offset, length in requests(place, trace)
                if process != 0 and offset // BLOCK * BLOCK not in wanted)  # fmt: skip
-    assert vain <= 300 * BLOCK // 20, f"seed {seed}: {vain} bytes in vain"
+    assert unused <= 300 * BLOCK // 20, f"seed {seed}: {unused} unused bytes"
 
 
 def bad_values(place: Place) -> None:

@@ -144,7 +144,7 @@ for i in range(9):
     os.pread(fd, 2 << 20, (int(sys.argv[2]) * 10 + i) * (3 << 20))
     time.sleep(0.05)
 os.close(fd)
-time.sleep(1)  # what is under way at the very end would be given back by whoever comes next
+time.sleep(1)  # what is under way at the very end would be given back by the next process
 """
     )
     for has_table in (True, False):

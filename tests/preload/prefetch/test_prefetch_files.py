@@ -165,9 +165,11 @@ def planned(place: Place, text: str) -> None:
         assert again[1] == bare
         assert read_by(again, made) <= FILES - LEAST_AHEAD, schedule
         assert plans(place) == [plan]
-    told = notes_of_files(place)
-    assert sum(one["hits"] > 0 and one["predictor"] == "recorded" for one in told) >= LEAST_AHEAD
-    assert {(one["requested_bytes"], one["unused_bytes"]) for one in told} == {(BYTES, 0)}
+    reported = notes_of_files(place)
+    assert (
+        sum(one["hits"] > 0 and one["predictor"] == "recorded" for one in reported) >= LEAST_AHEAD
+    )
+    assert {(one["requested_bytes"], one["unused_bytes"]) for one in reported} == {(BYTES, 0)}
 
 
 @patiently

@@ -326,17 +326,17 @@ read_slowly(20, 40)
                 IOTUNE_PREFETCH_SCHEDULE=schedule, **how,
             )  # fmt: skip
         opened, program = float(done.out.split()[0]), int(done.out.split()[1])
-        told = (schedule, how, notes(place))
+        reported = (schedule, how, notes(place))
         reads = [c for c in place.calls(trace) if c["name"] == "pread"]
         helped = [c for c in reads if c["pid"] != program]
-        assert helped, f"{told}: the helper never went on"
-        assert min(map(begin, helped)) >= opened, f"{told}: the gate was open"
+        assert helped, f"{reported}: the helper never went on"
+        assert min(map(begin, helped)) >= opened, f"{reported}: the gate was open"
         # It was asked for a block while the gate was closed, and the program has that. Single pages
-        # of it may be read anew: a kernel that is told to reclaim them early takes them by then.
+        # of it may be read anew: a kernel that is set to reclaim them early takes them by then.
         behind = [c["arguments"] for c in helped if c["arguments"]["offset"] < 20 * 600_000 - 4096]
-        assert sum(one["result"] for one in behind) < 65536, f"{told}: {behind} read twice"
+        assert sum(one["result"] for one in behind) < 65536, f"{reported}: {behind} read twice"
         blocks = {c["arguments"]["offset"] // 600_000 for c in helped}
-        assert told[2]["requested"] > len(blocks), f"{told}: nothing was to be taken over"
+        assert reported[2]["requested"] > len(blocks), f"{reported}: nothing was to be taken over"
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def death(how: str, place: Place) -> None:
     for file in left:
         for head in place.heads(file):
             assert head["dropped"] == 0 and head["damage"] == [] and not head["alive"], head
-            # It is no death: nobody is told that something may be lost.
+            # It is no death: nobody reads that something may be lost.
             assert how != "_exit" or head["end"].get("end") == "_exit", head
     # And by the way that users go: the next command joins what was left.
     if collect(place):

@@ -20,7 +20,7 @@ from support.slow_home import left_processes, slow_home
 
 
 class Rank:
-    """A process that takes its steps when it is told to."""
+    """A process that takes its steps on command."""
 
     def __init__(
         self, place: Place, node: str = "", preload: Sequence[Path] = (), **more: object
@@ -91,7 +91,7 @@ def clusters() -> list[tuple[tuple[str, ...], bool]]:
 
 
 def everyone(place: Place) -> None:
-    """All registered: yes, whoever asks first, and nothing stays behind."""
+    """All registered: yes, no matter who asks first, and nothing stays behind."""
     for nodes, launcher in clusters():
         for order in itertools.permutations(range(3)):
             group = ranks(place, nodes, launcher)

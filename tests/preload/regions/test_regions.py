@@ -32,7 +32,7 @@ def marks(place: Place, name: str) -> list[dict[str, Any]]:
 
 
 def code(place: Place) -> None:
-    """A program runs without iotune too, and is told what there is."""
+    """A program runs without iotune too, and reads what there is."""
     for name in ("regions", "regions_no_pie"):
         program = place.bin / name
         bare = place.right(place.run(program, "code", place.scratch, preload=False), name)
@@ -76,9 +76,9 @@ def million(place: Place) -> None:
     assert place.trace.stat().st_size < 16384, place.trace.stat().st_size
     assert len(marks(place, "region_end")) == KEPT_ALONE
     (summed,) = marks(place, "regions")
-    told = summed["arguments"]
-    assert told["count"] == 1_000_000 - KEPT_ALONE
-    assert (told["first_value"], told["last_value"]) == (KEPT_ALONE, 999_999)
+    reported = summed["arguments"]
+    assert reported["count"] == 1_000_000 - KEPT_ALONE
+    assert (reported["first_value"], reported["last_value"]) == (KEPT_ALONE, 999_999)
 
 
 def irregular(place: Place) -> None:

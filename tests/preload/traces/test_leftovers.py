@@ -32,7 +32,7 @@ def killed(place: Place) -> Path:
 
 
 def directory(place: Place, name: str, age_seconds: float, **files: bytes | Path) -> Path:
-    """A run's directory of that age; a path becomes a link to it. `__` stands for dots."""
+    """A run's directory of that age; a path becomes a link to it. `__` means dots."""
     run = place.buffers / name
     run.mkdir()
     for word, content in files.items():

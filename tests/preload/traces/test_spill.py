@@ -185,7 +185,7 @@ def moments(place: Place) -> None:
         (head,) = place.heads(left)
         assert head["damage"] == [] and head["dropped"] == 0, (what, head)
         print(what, compare(kept(place, left), want, under_way=1))
-    # What is gone is told.
+    # What is gone is reported.
     spill.write_bytes(file[: counts // 2])
     (head,) = place.heads(left)
     assert head["damage"], head
@@ -254,7 +254,7 @@ def off(place: Place) -> None:
 
 
 def vanishes(place: Place) -> None:
-    """Somebody removes the spill file: the program goes on, and the loss is told."""
+    """Somebody removes the spill file: the program goes on, and the loss is reported."""
     done, folder = run(place, "remove")
     assert len(done.said()) == 1 and "cannot be read again" in done.said()[0], done.err
     (head,) = place.heads()
@@ -266,7 +266,7 @@ def vanishes(place: Place) -> None:
 
 
 def alive(place: Place) -> None:
-    """Whoever reads the buffer of a running process misses no call that had been made."""
+    """A process that reads the buffer of a running process misses no call that had been made."""
     folder = folder_of(place)
     with subprocess.Popen(
         [str(place.bin / "spilling"), str(folder), "exit", "3", str(10**9)],

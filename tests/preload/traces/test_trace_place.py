@@ -118,7 +118,7 @@ def long_names(place: Place) -> None:
     done = place.right(place.run(odd, *words[1:], IOTUNE_TRACE=None))
     [trace] = (place.state / "iotune" / "traces").iterdir()
     assert "-an_odd_name___2J-" in trace.name, trace.name
-    # What no path can be is told, and the trace is in the default folder then.
+    # What no path can be is reported, and the trace is in the default folder then.
     for too_long in ("/tmp/" + "d/" * 2100 + "trace", "d/" * 2045 + "trace"):
         place.clear()
         done = place.right(place.run(program, *words[1:], IOTUNE_TRACE=too_long))
@@ -160,7 +160,7 @@ def another_users_home(place: Place) -> None:
 
     lines = said(IOTUNE_TRACE=None, XDG_STATE_HOME=private / "state")
     assert lines == [], lines
-    # His own folder that takes nothing, and a trace that somebody asked for: these are told.
+    # His own folder that takes nothing, and a trace that somebody asked for: these are reported.
     [line] = said(IOTUNE_TRACE=None, XDG_STATE_HOME=nobodys / "state")
     assert "cannot be written" in line, line
     [line] = said(IOTUNE_TRACE=private / "trace")

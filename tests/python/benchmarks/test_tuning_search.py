@@ -274,7 +274,7 @@ def test_safety_is_judged_by_the_rounds_own_ratios(spread, ratio, verdict):
     bench_safety.add_rows(table, "case", trained, rounds)
     assert [row.get("verdict") for row in table.rows[:2]] == [None, verdict]
     assert [row["goal"] for row in table.rows] == [None, ">= 0.97"] * 2
-    # Too few to have an interval are told and not judged.
+    # Too few to have an interval are reported and not judged.
     few = paired.Table("few")
     bench_safety.add_rows(few, "case", trained, rounds[:7])
     assert [row["holds"] for row in few.rows] == [None, None]

@@ -9,7 +9,7 @@ import pytest
 
 from iotune.launch import preload
 from iotune.replay.mpi import find_mpi
-from iotune.reports.actual_io import done_text, told_settings
+from iotune.reports.actual_io import done_text, reported_settings
 from iotune.traces.summary import DatasetPattern, FilePattern, SettingOutcome
 from support.installed.user_home import Home
 from support.repository import KERNELS
@@ -31,7 +31,7 @@ def collective(done: dict[str, int], causes: dict[str, int] | None = None) -> Da
 
 
 def verdicts(file: FilePattern) -> set[str]:
-    return {one.verdict for one in told_settings(file) if one.parameter in HINTS}
+    return {one.verdict for one in reported_settings(file) if one.parameter in HINTS}
 
 
 def test_what_hdf5_did_is_one_line() -> None:
@@ -52,10 +52,10 @@ def test_hints_of_aggregators_had_no_effect_where_no_transfer_stayed_collective(
         verdict=verdict,
     )
     assert verdicts(file) == {"without effect"}
-    told = told_settings(file)
-    assert "datatype conversion" in told[0].reason and "aggregators" in told[0].reason
+    reported = reported_settings(file)
+    assert "datatype conversion" in reported[0].reason and "aggregators" in reported[0].reason
     # The others stay as they are, and so does what the trace says.
-    assert told[-1] == file.settings[-1]
+    assert reported[-1] == file.settings[-1]
     assert {one.verdict for one in file.settings} == {verdict}
     assert verdicts(replace(file, sampled_out=True)) == {verdict}
 

@@ -20,10 +20,10 @@ NOVEMBER_27, NOVEMBER_28 = 1795780800, 1795867200  # 2026, 12:00 UTC
 
 
 def line(**more: Any) -> str:
-    told = {"iotune": "0.1.0", "at": NOVEMBER_28, "user": 4711, "ranks": 64, "run": "slurm-17-0",
+    line = {"iotune": "0.1.0", "at": NOVEMBER_28, "user": 4711, "ranks": 64, "run": "slurm-17-0",
             "node": "n1", "program": "vpic", "script": "", "kinds": [KIND],
             "left_out": 0}  # fmt: skip
-    return json.dumps(told | more) + "\n"
+    return json.dumps(line | more) + "\n"
 
 
 @pytest.fixture
@@ -59,9 +59,9 @@ def test_runs_the_newest_first(home: Home) -> None:
 
 def test_one_run_in_full(home: Home) -> None:
     users = log_of(home, line(), line(run="other", left_out=3))
-    told = home.type("db", "applied", str(users), "--run", "slurm-17").stdout
-    assert "step#.h5: 12 files, exact, row 7 of the user's database" in told
-    assert "the program set it itself" in told and "other" not in told
+    reported = home.type("db", "applied", str(users), "--run", "slurm-17").stdout
+    assert "step#.h5: 12 files, exact, row 7 of the user's database" in reported
+    assert "the program set it itself" in reported and "other" not in reported
     assert "3 more had no place" in home.type("db", "applied", str(users), "--run", "oth").stdout
 
 
@@ -81,7 +81,7 @@ def test_what_is_asked_for(home: Home) -> None:
     assert asked("--user", "nobody-of-that-name") == set()
 
 
-def test_what_is_no_line_is_left_out_and_told(home: Home) -> None:
+def test_what_is_no_line_is_left_out_and_reported(home: Home) -> None:
     """Users own their files: nothing in them may end the command, or order a terminal about."""
     damaged = [line()[:100] + "\n", "[]\n", "7\n", "\n", line(at=-1), line(at=1 << 60),
                line(kinds=[KIND | {"row": "7"}]), line(ranks=True), line(program=["x"]),

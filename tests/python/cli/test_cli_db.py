@@ -1,4 +1,4 @@
-"""Databases in and out of other forms, two sites' merged, and answers told with their evidence."""
+"""Databases in and out of other forms, two sites' merged, and answers shown with their evidence."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_sites_database_is_read_by_those_who_may_not_write_it(home: Home) -> N
         subprocess.run(["umount", site], check=True)
 
 
-def test_what_becomes_of_the_spool_is_told_by_any_command(home: Home) -> None:
+def test_what_becomes_of_the_spool_is_reported_by_any_command(home: Home) -> None:
     spool = home.root / "data" / "iotune" / "spool"
     spool.mkdir()
     (spool / "1.observation.json").write_text("{")

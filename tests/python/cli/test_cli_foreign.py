@@ -46,7 +46,7 @@ def test_a_foreign_program_goes_through_the_loop(
     assert first["source"] == "series" or first["settings"] == [], first
     # when
     outcomes = home.asked("train", "--rounds", "3", "--candidates", "cb_buffer_size=1048576")
-    # then it is measured, and the next run is told what was found
+    # then it is measured, and the next run gets what was found
     # (written and read by the same descriptor: what the file begins with comes first)
     outcome, *_ = [o for o in outcomes if o["descriptor"] == first["recognised"]
                   and all(c["effect"] == "applied" for c in o["candidates"])]  # fmt: skip

@@ -290,16 +290,18 @@ def test_two_settings_are_stored_only_where_both_are_needed(
     assert set(outcome.winner.candidate.settings) == names
 
 
-def test_measurements_of_chosen_candidates_are_as_many_as_were_told() -> None:
+def test_measurements_of_chosen_candidates_are_as_many_as_were_announced() -> None:
     # given two candidates of which none is worth rounds of its own
     bench: Any = FakeBench({name: (1.0, 1.0) for name in ("default", "c0", "c1")}, {})
-    told: list[int] = []
+    reported: list[int] = []
     chosen = (Candidate({"cb_nodes": "1"}), Candidate({"cb_nodes": "2"}))
     options = Options(rounds=5, chosen=chosen)
     # when
-    train._measure(bench, chosen, [], frozenset(), options, lambda what, more: told.append(more))
+    train._measure(
+        bench, chosen, [], frozenset(), options, lambda what, more: reported.append(more)
+    )
     # then
-    assert sum(told) == len(bench.runs) == 1 + 3 * 5
+    assert sum(reported) == len(bench.runs) == 1 + 3 * 5
 
 
 @pytest.mark.parametrize("until", [16.0, 3.0])

@@ -211,7 +211,7 @@ def test_production_speaks_once_it_has_several_runs(
     [(6, "the site's answer: your own runs confirm it"),
      (1, "your own runs have not confirmed it yet (with it and at the default: 1 and 2)")],
 )  # fmt: skip
-def test_a_sites_answer_is_told_as_such(
+def test_a_sites_answer_is_shown_as_such(
     trace: Path, monkeypatch: pytest.MonkeyPatch, runs: int, words: str
 ) -> None:
     # given
@@ -352,7 +352,7 @@ def test_seconds_are_for_people(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text
 
 
-def test_of_files_outside_the_sample_only_what_was_set_is_told(
+def test_of_files_outside_the_sample_only_what_was_set_is_reported(
     trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # given
@@ -372,7 +372,7 @@ def test_of_files_outside_the_sample_only_what_was_set_is_told(
     assert "cyclic00001.h5" in shown.stdout and "cyclic00009.h5" not in shown.stdout
     assert "cyclic00009.h5   not in the sample that was recorded of its series" in one.stdout
     assert "cyclic00009.h5" not in explained.stdout
-    told = explained.stdout.split("/scratch/cyclic00010.h5")[1]
-    assert "its calls were not recorded" in told and "romio_cb_write" in told
-    assert "brought" not in told
-    assert "not shown: 1 further file of a series" in told
+    reported = explained.stdout.split("/scratch/cyclic00010.h5")[1]
+    assert "its calls were not recorded" in reported and "romio_cb_write" in reported
+    assert "effect  " not in reported
+    assert "not shown: 1 further file of a series" in reported

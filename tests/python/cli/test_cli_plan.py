@@ -210,7 +210,7 @@ def test_an_irregular_pattern_without_its_trace_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "expected", "exact"),
+    ("reported", "expected", "exact"),
     [
         ({"kind": "none"}, Selection("none"), True),
         ({"kind": "all", "dims": [24, 24]}, Selection("all"), True),
@@ -238,9 +238,9 @@ def test_an_irregular_pattern_without_its_trace_is_an_error() -> None:
     ],
 )
 def test_every_kind_of_recorded_selection_is_read(
-    told: dict[str, Any], expected: Selection | None, exact: bool
+    reported: dict[str, Any], expected: Selection | None, exact: bool
 ) -> None:
-    assert _selection(told) == (expected, exact)
+    assert _selection(reported) == (expected, exact)
 
 
 def test_a_dataset_s_definition_is_read() -> None:

@@ -47,9 +47,9 @@ def test_a_run_is_recorded_and_shown(home: Home) -> None:
     assert str(home.traces()[0]) in said
     assert said.splitlines()[-1] == "iotune: next: iotune show"
     assert cleaned(home)
-    speaker = home.speaker()
-    assert speaker["descriptor"]["text"] == "<1D,(BLOCK),(1000)>"
-    assert (speaker["mode"], speaker["ranks"], speaker["bytes"]) == ("collective", 2, 8000)
+    dominant = home.dominant()
+    assert dominant["descriptor"]["text"] == "<1D,(BLOCK),(1000)>"
+    assert (dominant["mode"], dominant["ranks"], dominant["bytes"]) == ("collective", 2, 8000)
     text = home.type("show").stdout
     assert text.count("  * /Step#0/") == 8
 
@@ -189,7 +189,7 @@ def test_a_plan_of_other_ranks_is_a_usage_error(home: Home) -> None:
     home.type("replay", "p.plan", "-n", "2", status=2)
 
 
-def test_a_fault_of_the_plan_is_told_in_one_line(home: Home) -> None:
+def test_a_fault_of_the_plan_is_reported_in_one_line(home: Home) -> None:
     (home.work / "p.plan").write_text("iotune-plan 1\nranks 1\nfile x.h5 create\nnonsense\n")
     said = home.type("replay", "p.plan", status=1).stderr
     assert said.startswith("iotune: the replay failed (1)")
@@ -216,7 +216,7 @@ def test_the_loop_closes(home: Home) -> None:
     else:
         assert outcome["settings"] == {}
     assert home.asked("train") == []
-    # and the next run is told so
+    # and the next run gets it
     home.run("cyclic-io", "--collective", "--size", "100000")
     second = home.asked("explain")["files"][0]
     assert (second["source"], second["state"]) == ("exact", outcome["state"])
@@ -334,7 +334,7 @@ def test_a_damaged_database_stops_no_run(home: Home) -> None:
     assert "recognised" in home.type("explain", "--db", "bad.db").stdout
 
 
-def test_a_static_program_runs_and_is_told(home: Home) -> None:
+def test_a_static_program_runs_and_is_reported(home: Home) -> None:
     # given
     source = home.work / "hello.c"
     source.write_text('#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n')

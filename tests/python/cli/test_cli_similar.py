@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.installed.given_answers import given_as_measured, given_by_hand, last, row_of
 
 from iotune.launch import preload
 from iotune.replay.mpi import find_mpi, hdf5_flags
-from support.installed.told_answers import last, row_of, told_as_measured, told_by_hand
 from support.installed.user_home import Home
 from support.repository import KERNELS
 
@@ -44,12 +44,12 @@ def test_ior_receives_vpic_s_answer(home: Home) -> None:
     # when it runs again
     home.run("ior-io", *ior)
     # then the answer is VPIC's, equal in bytes
-    told = last(home)
-    assert told["recognised"] == "<1D,(BLOCK),(32768)>"
-    assert (told["source"], told["distance"]) == ("exact", 0)
-    assert told["row"] == row_of(home, "<1D,(BLOCK),(65536)>")
-    assert told["state"] == found["state"]
-    assert "equal in bytes" in told["message"] or found["state"] == "default-is-best"
+    reported = last(home)
+    assert reported["recognised"] == "<1D,(BLOCK),(32768)>"
+    assert (reported["source"], reported["distance"]) == ("exact", 0)
+    assert reported["row"] == row_of(home, "<1D,(BLOCK),(65536)>")
+    assert reported["state"] == found["state"]
+    assert "equal in bytes" in reported["message"] or found["state"] == "default-is-best"
 
 
 @pytest.mark.soak
@@ -70,9 +70,9 @@ def test_a_kernel_out_of_a_trace_receives_its_like_s_answer(home: Home) -> None:
     # when
     home.type("run", "--", *words)
     # then
-    told = last(home)
-    assert told["source"] == "similar" and 0 < told["distance"] < 1
-    assert told["row"] == row_of(home, "<3D,(BLOCK,BLOCK,*),(15,25,30)>")
+    reported = last(home)
+    assert reported["source"] == "similar" and 0 < reported["distance"] < 1
+    assert reported["row"] == row_of(home, "<3D,(BLOCK,BLOCK,*),(15,25,30)>")
     text = home.type("explain").stdout
     assert "a similar pattern, row" in text and "at distance 0." in text
 
@@ -81,7 +81,7 @@ def test_a_kernel_out_of_a_trace_receives_its_like_s_answer(home: Home) -> None:
 def test_flash_receives_gcrm_s_where_it_is_its_like(home: Home) -> None:
     # given GCRM with an answer for collective writes
     home.run("gcrm-io", "--size", "1x1x8192", "--datasets", "2", "--collective")
-    told_as_measured(home, "romio_cb_write=disable")
+    given_as_measured(home, "romio_cb_write=disable")
     row = row_of(home, "<3D,(*,*,BLOCK),(1,1,8192)>")
     # when FLASH writes collectively
     flash = ("--size", "8x8x8x8", "--datasets", "4", "--collective")
@@ -96,7 +96,7 @@ def test_flash_receives_gcrm_s_where_it_is_its_like(home: Home) -> None:
     (one,) = checkpoint["settings"]
     assert (one["parameter"], one["wanted"]) == ("romio_cb_write", "disable")
     assert one["verdict"] == "applied"
-    # and when it writes independently, it is refused, and the distance told
+    # and when it writes independently, it is refused, and the distance reported
     for _ in range(2):
         home.run("flash-io", *flash[:-1], "--output", "alone.h5")
     alone = next(file for file in home.asked("explain")["files"] if "alone_chk" in file["path"])
@@ -109,15 +109,17 @@ def test_flash_receives_gcrm_s_where_it_is_its_like(home: Home) -> None:
 def test_settings_travel(home: Home) -> None:
     # given: eight-byte elements in turn, which the sieve joins and two-phase I/O need not exchange
     home.run("cyclic-io", "--collective", "--size", "60000")
-    told_as_measured(home, "romio_cb_write=disable")
+    given_as_measured(home, "romio_cb_write=disable")
     other = ("--collective", "--size", "50000", "--output", "other.h5")
     # when
     home.run("cyclic-io", *other)
     home.run("cyclic-io", *other)
     # then it is applied and read back
-    told = last(home)
-    assert told["source"] == "similar" and told["distance"] == pytest.approx(0.1315, abs=1e-3)
-    assert [(one["parameter"], one["verdict"]) for one in told["settings"]] == [
+    reported = last(home)
+    assert reported["source"] == "similar" and reported["distance"] == pytest.approx(
+        0.1315, abs=1e-3
+    )
+    assert [(one["parameter"], one["verdict"]) for one in reported["settings"]] == [
         ("romio_cb_write", "applied")
     ]
 
@@ -126,41 +128,41 @@ def test_settings_travel(home: Home) -> None:
 def test_another_file_s_bytes_are_not_reserved(home: Home) -> None:
     # given an answer with the bytes of its own files, which holds for those
     home.run("cyclic-io", "--collective", "--size", "60000")
-    told_as_measured(home, "fallocate=960000")
+    given_as_measured(home, "fallocate=960000")
     home.run("cyclic-io", "--collective", "--size", "60000")
-    told = last(home)
-    assert (told["source"], told["settings"][0]["verdict"]) == ("exact", "applied")
+    reported = last(home)
+    assert (reported["source"], reported["settings"][0]["verdict"]) == ("exact", "applied")
     # when a program with fewer such datasets has the same pattern, then it is left out
-    told_as_measured(home, "fallocate=9600000")
+    given_as_measured(home, "fallocate=9600000")
     home.run("cyclic-io", "--collective", "--size", "60000")
-    told = last(home)
-    assert (told["source"], told["settings"]) == ("exact", [])
-    assert "fallocate=9600000 left out" in told["message"]
-    assert "datasets of this one had 0.91" in told["message"]
-    told_as_measured(home, "fallocate=960000")
+    reported = last(home)
+    assert (reported["source"], reported["settings"]) == ("exact", [])
+    assert "fallocate=9600000 left out" in reported["message"]
+    assert "datasets of this one had 0.91" in reported["message"]
+    given_as_measured(home, "fallocate=960000")
     # when a similar program receives it
     other = ("--collective", "--size", "50000", "--output", "other.h5")
     home.run("cyclic-io", *other)
     home.run("cyclic-io", *other)
     # then it is refused
-    told = last(home)
-    (one,) = told["settings"]
-    assert (told["source"], one["verdict"]) == ("similar", "refused")
+    reported = last(home)
+    (one,) = reported["settings"]
+    assert (reported["source"], one["verdict"]) == ("similar", "refused")
     assert one["reason"] == "the answer is a similar pattern's"
 
 
 def test_settings_said_by_hand_stay_where_they_were_said(home: Home) -> None:
     # given
     home.run("cyclic-io", "--collective", "--size", "60000")
-    told_by_hand(home, "romio_cb_write=disable")
+    given_by_hand(home, "romio_cb_write=disable")
     other = ("--collective", "--size", "50000", "--output", "other.h5")
     # when
     home.run("cyclic-io", *other)
     home.run("cyclic-io", *other)
     # then
-    told = last(home)
-    assert (told["source"], told["settings"]) == ("untrained", [])
-    assert "never measured" in told["message"]
+    reported = last(home)
+    assert (reported["source"], reported["settings"]) == ("untrained", [])
+    assert "never measured" in reported["message"]
     # and its own pattern has them
     home.run("cyclic-io", "--collective", "--size", "60000")
     assert [one["verdict"] for one in last(home)["settings"]] == ["applied"]

@@ -50,7 +50,7 @@ def test_the_loop_closes_for_mpi_io(home: Home) -> None:
     assert outcome["platform"]["mpi"] and outcome["platform"]["hdf5"] == "none"
     assert not list(home.work.glob(".iotune-replay-*"))
     assert home.asked("train") == []
-    # and the next run is told so
+    # and the next run gets it
     write_columns(home)
     assert (explained(home)["source"], explained(home)["state"]) == ("exact", outcome["state"])
 
@@ -68,7 +68,7 @@ def test_an_answer_is_applied_by_mpi_file_open(home: Home) -> None:
     assert setting["verdict"] == "applied"
 
 
-def test_what_hdf5_was_told_is_no_answer_for_mpi_io(home: Home) -> None:
+def test_hdf5s_answer_is_no_answer_for_mpi_io(home: Home) -> None:
     # given the same bytes by HDF5, with an answer
     home.run("column-io", "--collective", "--size", "512x64", "--output", "a.h5")
     (row,) = home.asked("db", "list")["patterns"]
@@ -124,7 +124,7 @@ def test_a_configuration_reaches_posix_by_the_name_of_the_file_alone(home: Home)
         assert [one["parameter"] for file in found for one in file["settings"]] == expected
 
 
-def test_posix_is_told_of_settings_that_are_none_of_its(home: Home) -> None:
+def test_posix_reports_settings_that_are_none_of_its(home: Home) -> None:
     config = home.root / "config.xml"
     config.write_text(core.config_xml({}, {"a.bin": {"cb_nodes": "2"}}))
     words = home.mpi("array_bytes", "a.bin", "posix", "512", "128", "1", "0")
@@ -144,7 +144,7 @@ def test_posix_makes_striped_files(home: Home, storage: str) -> None:
     ranks = 1 if storage == "ceph" else 2
     words = home.mpi("array_bytes", "a.bin", "posix", "512", "128", "1", "0", ranks=ranks)
     home.type("run", "--config", str(config), "--", *words)
-    # then it is striped, whoever of them made it
+    # then it is striped, no matter which of them made it
     got = [(one["parameter"], one["got"]) for one in explained(home)["settings"]]
     assert set(got) == set(stripes.items()), explained(home)["settings"]
     call = {"lustre": "setstripe", "ceph": "ceph.file.layout"}[storage]

@@ -1,4 +1,4 @@
-"""Ranks of a launcher: who is told to be which, and what happens where one is never heard of."""
+"""Ranks of a launcher: the number of each, and what happens where one is never heard of."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_rank_that_never_comes_is_named(tmp_path: Path, impatient: None) -> No
     assert not list(tmp_path.iterdir())
 
 
-def test_a_directory_that_others_do_not_see_is_told(tmp_path: Path, impatient: None) -> None:
+def test_a_directory_that_others_do_not_see_is_reported(tmp_path: Path, impatient: None) -> None:
     with pytest.raises(Error, match="--exchange"):
         with Exchange(tmp_path, Ranks(1, 2, "job")):
             pass

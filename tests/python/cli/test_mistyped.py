@@ -19,7 +19,7 @@ MPICH = Mpi("/usr/bin/mpirun.mpich", None, False, ("hdf5-mpich",))
 OPEN_MPI = Mpi("/usr/bin/mpirun.openmpi", None, True, ("hdf5-openmpi",))
 
 
-def test_a_program_in_the_place_of_a_command_is_told_how_to_be_run(tmp_path: Path) -> None:
+def test_a_program_in_the_place_of_a_command_says_how_to_run_it(tmp_path: Path) -> None:
     said = typed(tmp_path, "python3", "a b.py", status=2)
     assert said.stdout == ""
     assert said.stderr.endswith("a program: iotune run -- python3 'a b.py'\n")
@@ -61,7 +61,7 @@ def test_help_and_version_have_other_spellings(tmp_path: Path, words: str) -> No
     assert said.startswith("iotune " if "V" in words or "version" in words else "Usage: iotune")
 
 
-def test_a_script_that_cannot_be_started_is_told_how(tmp_path: Path) -> None:
+def test_a_script_that_cannot_be_started_says_how(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text("print(1)\n")
     here = typed(tmp_path, "run", "--", "model.py", status=127).stderr
     assert here == "iotune: model.py: no such program on PATH; the one here is ./model.py\n"
@@ -95,7 +95,7 @@ def test_training_without_any_run_says_to_make_one(tmp_path: Path) -> None:
     assert "next: iotune run -- ..." in said
 
 
-def test_a_folder_that_may_not_be_written_is_told_before_the_work(
+def test_a_folder_that_may_not_be_written_is_reported_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write anywhere

@@ -2,7 +2,7 @@
 
 What a measurement finds here is not known before, so that each test follows what was found: where
 settings were found the other program has them, read back; where the default was best, so it is
-there. The quick form, with some answers told by hand, is test_cli_similar.py.
+there. The quick form, with some answers given by hand, is test_cli_similar.py.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.installed.given_answers import given_as_measured, last, row_of
 
 from iotune.launch import preload
 from iotune.replay.mpi import find_mpi, hdf5_flags
-from support.installed.told_answers import last, row_of, told_as_measured
 from support.installed.user_home import Home
 from support.repository import KERNELS
 
@@ -30,7 +30,7 @@ pytestmark = [
 ]
 
 BUDGET = ("--rounds", "3", "--budget", "6")
-# Two-phase I/O in rounds of 4 KiB: whoever writes pieces of some 10 KiB in turn loses by it.
+# Two-phase I/O in rounds of 4 KiB: a program that writes pieces of some 10 KiB in turn loses by it.
 BAD = "cb_buffer_size=4096;romio_cb_write=enable"
 
 
@@ -52,17 +52,17 @@ def pattern_of(home: Home, descriptor: str) -> str:
     raise AssertionError(f"{descriptor} was never observed")
 
 
-def follows(told: dict[str, Any], found: dict[str, Any]) -> None:
+def follows(reported: dict[str, Any], found: dict[str, Any]) -> None:
     """The file has what was found for another pattern, and no more."""
-    got = {one["parameter"]: one for one in told["settings"]}
+    got = {one["parameter"]: one for one in reported["settings"]}
     if found["state"] != "tuned":
-        assert told["state"] == "default-is-best" and not got, told
+        assert reported["state"] == "default-is-best" and not got, reported
         return
-    assert told["state"] == "tuned", told
+    assert reported["state"] == "tuned", reported
     # cb_nodes brings its own cb_config_list.
-    assert set(found["settings"]) <= set(got) <= {*found["settings"], "cb_config_list"}, told
+    assert set(found["settings"]) <= set(got) <= {*found["settings"], "cb_config_list"}, reported
     effective = [one for one in got.values() if one["verdict"] in ("applied", "unverifiable")]
-    assert effective, told
+    assert effective, reported
 
 
 def test_ior_receives_what_was_trained_for_vpic(home: Home) -> None:
@@ -71,11 +71,11 @@ def test_ior_receives_what_was_trained_for_vpic(home: Home) -> None:
     ior = ("-a", "HDF5", "-s", "8", "-b", "1m", "-t", "1m", "-w", "-c", "-o", "ior.h5")
     for _ in range(2):
         home.run("ior-io", *ior)
-    told = last(home)
-    assert told["recognised"] == "<1D,(BLOCK),(131072)>"
-    assert (told["source"], told["distance"]) == ("exact", 0)
-    assert told["row"] == row_of(home, "<1D,(BLOCK),(262144)>")
-    follows(told, found)
+    reported = last(home)
+    assert reported["recognised"] == "<1D,(BLOCK),(131072)>"
+    assert (reported["source"], reported["distance"]) == ("exact", 0)
+    assert reported["row"] == row_of(home, "<1D,(BLOCK),(262144)>")
+    follows(reported, found)
 
 
 def test_ior_by_the_paper_s_own_flags_has_vpic_s_pattern(home: Home) -> None:
@@ -90,12 +90,12 @@ def test_ior_by_the_paper_s_own_flags_has_vpic_s_pattern(home: Home) -> None:
         home.run("ior-io", "-a", "HDF5", "-s", "8", "-b", "32m", "-t", "32m", "-w", "-o", "ior.h5")
     assert (home.work / "ior.h5").stat().st_size >= 512 << 20
     (home.work / "ior.h5").unlink()
-    told = last(home)
+    reported = last(home)
     # Eight-byte integers, of which the paper's VPIC-IO has twice as many of four.
-    assert told["recognised"] == "<1D,(BLOCK),(4194304)>"
-    assert (told["source"], told["distance"]) == ("exact", 0)
-    assert told["row"] == row_of(home, "<1D,(BLOCK),(8388608)>")
-    follows(told, found)
+    assert reported["recognised"] == "<1D,(BLOCK),(4194304)>"
+    assert (reported["source"], reported["distance"]) == ("exact", 0)
+    assert reported["row"] == row_of(home, "<1D,(BLOCK),(8388608)>")
+    follows(reported, found)
 
 
 def test_resemble_vorpal_out_of_a_trace_receives_what_was_trained_for_vorpal(home: Home) -> None:
@@ -110,10 +110,10 @@ def test_resemble_vorpal_out_of_a_trace_receives_what_was_trained_for_vorpal(hom
     subprocess.run(command, check=True)
     for _ in range(2):
         home.type("run", "--", *mpi.command(4), str(program), "--overwrite", ".")
-    told = last(home)
-    assert told["source"] == "similar" and 0 < told["distance"] < 1, told
-    assert told["row"] == row_of(home, "<3D,(BLOCK,BLOCK,*),(30,25,60)>")
-    follows(told, found)
+    reported = last(home)
+    assert reported["source"] == "similar" and 0 < reported["distance"] < 1, reported
+    assert reported["row"] == row_of(home, "<3D,(BLOCK,BLOCK,*),(30,25,60)>")
+    follows(reported, found)
 
 
 def checkpoint(home: Home) -> dict[str, Any]:
@@ -133,10 +133,10 @@ def flash(home: Home, blocks: int, name: str) -> dict[str, Any]:
 def test_flash_receives_what_was_trained_for_gcrm(home: Home) -> None:
     home.run("gcrm-io", "--size", "1x1x81920", "--datasets", "4", "--collective")
     found = trained(home)
-    told = flash(home, 80, "flash.h5")
-    assert told["source"] == "similar" and told["distance"] == 0, told
-    assert told["row"] == row_of(home, "<3D,(*,*,BLOCK),(1,1,81920)>")
-    follows(told, found)
+    reported = flash(home, 80, "flash.h5")
+    assert reported["source"] == "similar" and reported["distance"] == 0, reported
+    assert reported["row"] == row_of(home, "<3D,(*,*,BLOCK),(1,1,81920)>")
+    follows(reported, found)
 
 
 def test_flash_is_refused_what_lost_on_flash(home: Home) -> None:
@@ -144,7 +144,7 @@ def test_flash_is_refused_what_lost_on_flash(home: Home) -> None:
     neither that FLASH nor another one has it.
     """
     home.run("gcrm-io", "--size", "1x1x81920", "--datasets", "4", "--collective")
-    told_as_measured(home, BAD)  # GCRM's is the only pattern: what gains there is not known before
+    given_as_measured(home, BAD)  # GCRM's is the only pattern: what gains there is not known before
     assert flash(home, 80, "flash.h5")["source"] == "similar"
     pattern = pattern_of(home, "<4D,(BLOCK,*,*,*),(80,8,8,8)>")
     (found,) = home.asked(

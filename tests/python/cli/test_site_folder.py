@@ -26,7 +26,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_traces_are_in_the_sites_folder(own: Path) -> None:
     assert locations.traces_dir() == own / "traces"
-    assert locations.kept_runs_dir() == own / "learn"
+    assert locations.pending_runs_dir() == own / "learn"
     assert locations.why_not_of_site() == "" and not own.exists()
     trace = locations.made_traces_dir() / "a.iotrace"
     assert stat.S_IMODE(trace.parent.stat().st_mode) == 0o750

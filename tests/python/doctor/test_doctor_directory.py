@@ -42,7 +42,7 @@ def test_a_directory_of_this_node(patient: Patient) -> None:
     assert os.listdir(patient.work) == ["mine"], "a scratch folder is left"
 
 
-def test_memory_is_told_by_its_name(patient: Patient) -> None:
+def test_memory_is_recognised_by_its_name(patient: Patient) -> None:
     says(patient.ask("--on", "/dev/shm"), "file-system", WORKS, "tmpfs")
 
 

@@ -107,13 +107,13 @@ def test_where_the_site_keeps_things(patient: Patient) -> None:
     conf.chmod(0o644)
     own = users / str(os.getuid())
     found = patient.ask(IOTUNE_SITE_CONFIG=conf)
-    for told in (f"traces in {own}/traces", f"the log of what was applied in {own}/applied"):
-        says(found, "site-limits", WORKS, f"{told}, which the group reads")
+    for reported in (f"traces in {own}/traces", f"the log of what was applied in {own}/applied"):
+        says(found, "site-limits", WORKS, f"{reported}, which the group reads")
     assert not own.exists(), "it is looked at, not made"
     own.symlink_to(patient.work)
     found = patient.ask(IOTUNE_SITE_CONFIG=conf)
-    for told in ("they go to the home", "runs are not in it"):
-        says(found, "site-limits", PARTLY, f"is a link or no folder: {told}")
+    for reported in ("they go to the home", "runs are not in it"):
+        says(found, "site-limits", PARTLY, f"is a link or no folder: {reported}")
 
 
 def test_variables_with_slips_of_the_pen() -> None:

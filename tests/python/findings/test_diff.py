@@ -236,7 +236,7 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
 
 
 @needs_programs
-def test_patterns_settings_and_findings_that_changed_are_told(tmp_path: Path) -> None:
+def test_patterns_settings_and_findings_that_changed_are_reported(tmp_path: Path) -> None:
     # given
     home = Home(tmp_path)
     config = tmp_path / "config.xml"

@@ -42,7 +42,7 @@ def test_a_habit_is_found_and_its_mended_twin_has_nothing(
     assert ids(programs.findings(habit, good=True, ranks=RANKS)) == []
 
 
-def test_collectives_that_hdf5_took_apart_are_told_with_their_cause(
+def test_collectives_that_hdf5_took_apart_are_reported_with_their_cause(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     programs = Habits(tmp_path_factory.mktemp("habits"), "hdf5_habits")

@@ -101,10 +101,10 @@ static void wrong_buffers(void) {
   close(fd);
 }
 
-static volatile int told;
+static volatile int reported;
 static void tell(union sigval value) {
   (void)value;
-  __sync_fetch_and_add(&told, 1);
+  __sync_fetch_and_add(&reported, 1);
 }
 static void asynchronous(void) {
   static char bytes[4096], back[4096];
@@ -114,7 +114,7 @@ static void asynchronous(void) {
   request.aio_sigevent.sigev_notify = SIGEV_THREAD;
   request.aio_sigevent.sigev_notify_function = tell;
   const int begun = aio_write(&request);
-  while (begun == 0 && told == 0) usleep(1000);
+  while (begun == 0 && reported == 0) usleep(1000);
   const ssize_t got = pread(fd, back, sizeof back, 0);
   printf("aio %d %zd %zd %d\n", begun, aio_return(&request), got, memcmp(bytes, back, sizeof back));
   close(fd);

@@ -101,7 +101,7 @@ def test_a_run_repeats_its_files_by_the_shortest_of_the_first_rounds(monkeypatch
     # then
     assert bench.asked == [["--repeat", "3"]]
     assert bench.options == ["--repeat", "7"]
-    # and what is told is one round's part of the case's own files
+    # and what is reported is one round's part of the case's own files
     bench.drawn = [0.04, 0.08]
     assert bench.replayed("c0", "", 1.0) == pytest.approx(0.06 * 3 / 4)
     assert bench.file_seconds["c0"] == [pytest.approx([0.015, 0.045])]

@@ -92,7 +92,7 @@ def test_the_set_of_this_mpi_and_these_sources_is_taken(site: Path) -> None:
         ({"programs": (CALLS,), "hdf5": ""}, "has no iotune-replay"),
     ],
 )
-def test_another_one_is_told_once_and_not_used(
+def test_another_one_is_once_and_not_used(
     site: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, Any], why: str
 ) -> None:
     put(site, **changed)
@@ -103,7 +103,7 @@ def test_another_one_is_told_once_and_not_used(
     assert f"iotune replayer build --into {site}" in said
 
 
-def test_of_several_that_do_not_fit_the_nearest_is_told(
+def test_of_several_that_do_not_fit_the_nearest_is_reported(
     site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put(site, "a", mpi="Open MPI v5.0.1", launcher="Open MPI v5.0.1")
@@ -185,7 +185,7 @@ def test_another_user_s_program_is_not_started(site: Path) -> None:
     for path in (site, one.folder, *one.folder.iterdir()):
         os.chown(path, 12345, 12345)
     assert checked(one.folder / REPLAY, site)[1] == ""
-    # But whoever only looks into a folder does not rely on its owner.
+    # But a caller that only looks into a folder does not rely on its owner.
     assert "belongs to user 12345" in reason(one)
     found, faults = sets_in(site, None)
     assert found == [] and "belongs to user 12345" in faults[0]
@@ -203,7 +203,7 @@ def test_what_was_checked_is_started_not_a_link_to_it(site: Path) -> None:
     assert lookup.prebuilt_program(REPLAY, MPI) == real
 
 
-def test_notes_that_are_not_understood_are_told(
+def test_notes_that_are_not_understood_are_reported(
     site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = json.loads((put(site).folder / NOTE).read_text())
@@ -235,7 +235,7 @@ def test_notes_that_are_not_understood_are_told(
     assert len(said) == len(texts) + 1 and all("it is not used" in line for line in said)
 
 
-def test_a_folder_that_is_named_and_missing_is_told(
+def test_a_folder_that_is_named_and_missing_is_reported(
     site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert lookup.prebuilt_program(REPLAY, MPI) is None
@@ -283,9 +283,9 @@ def system(name: str) -> str:
 
 
 def refused(directory: Path, wanted: Wanted = Wanted()) -> str:
-    with pytest.raises(Error) as told:
+    with pytest.raises(Error) as reported:
         build(directory, wanted)
-    text = str(told.value)
+    text = str(reported.value)
     assert "\n" not in text
     return text
 

@@ -237,7 +237,7 @@ def plan_and_words(work: Path, trace: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def test_what_was_written_at_an_unknown_place_is_left_out_and_told(tmp_path: Path) -> None:
+def test_what_was_written_at_an_unknown_place_is_left_out_and_reported(tmp_path: Path) -> None:
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("NOT VERIFIED: replays of POSIX calls: there is no compiler")

@@ -43,12 +43,12 @@ def test_one_call_on_two_datasets_is_listed_with_both(home: Home, program: Path)
     # then
     (write,) = [one for one in home.calls() if one["name"] == "H5Dwrite_multi"]
     assert write["selection"] is None
-    told: dict[str, dict[str, Any]] = {one["dataset"]: one for one in write["transfers"]}
-    slab = told["/table"]["selection"]
+    reported: dict[str, dict[str, Any]] = {one["dataset"]: one for one in write["transfers"]}
+    slab = reported["/table"]["selection"]
     assert (slab["kind"], slab["start"]) == ("regular", [2, 1])
     assert [c * b for c, b in zip(slab["count"], slab["block"])] == [3, 4]
-    assert told["/list"]["selection"] == {"kind": "all", "dims": [40]}
-    assert (told["/list"]["points"], told["/list"]["type_bytes"]) == (40, 4)
+    assert reported["/list"]["selection"] == {"kind": "all", "dims": [40]}
+    assert (reported["/list"]["points"], reported["/list"]["type_bytes"]) == (40, 4)
     # and what Python sees is the same
     calls = open_trace(home.traces()[0]).each_call()
     (seen,) = [one for one in calls if one.name == "H5Dwrite_multi"]

@@ -64,12 +64,12 @@ def table_of(one: Element, caption: str) -> list[list[str]]:
 
 def test_the_run_at_a_glance() -> None:
     glance = sections(page(HDF5))["glance"]
-    told = {
+    given = {
         one.all("dt")[0].text: one.all("span", class_="value")[0].text
         for one in glance.all("dl")[0].children
     }
-    assert told["program"] == "ph5example" and told["ranks"] == "4"
-    assert told["written"] == "4.5 KiB" and told["read"] == "0 B"
+    assert given["program"] == "ph5example" and given["ranks"] == "4"
+    assert given["written"] == "4.5 KiB" and given["read"] == "0 B"
 
 
 def test_the_heat_map_has_all_bytes_and_says_what_is_approximate() -> None:
@@ -167,12 +167,12 @@ def test_workers_and_epochs_have_a_panel(tmp_path: Path) -> None:
     trace = import_log(log, tmp_path / "epochs.iotrace").trace
     # then
     panel = sections(page(trace))["epochs"]
-    told = {
+    given = {
         one.all("dt")[0].text: one.all("span", class_="value")[0].text
         for one in panel.all("dl")[0].children
     }
-    assert told["epochs"] == "3" and told["bytes an epoch"] == "2.0 MiB"
-    assert told["time an epoch"] == "31.5 s" and told["in reads"] == "51%"
+    assert given["epochs"] == "3" and given["bytes an epoch"] == "2.0 MiB"
+    assert given["time an epoch"] == "31.5 s" and given["in reads"] == "51%"
     table = table_of(panel, "Epochs")
     assert [row[:3] for row in table[1:]] == [[str(n), "32", "2.0 MiB"] for n in (1, 2, 3)]
     assert [row[6] for row in table[1:]] == ["–", "as before", "another"]
@@ -414,7 +414,7 @@ def test_without_o_it_is_called_as_the_trace_is(tmp_path: Path, monkeypatch) -> 
     assert [one.name for one in tmp_path.iterdir()] == [f"{HDF5.stem}.html"]
 
 
-def test_damage_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
+def test_damage_is_reported_and_the_rest_is_shown(tmp_path: Path) -> None:
     content = bytearray(HDF5.read_bytes())
     content[len(content) // 2] ^= 0xFF
     damaged = tmp_path / "damaged.iotrace"

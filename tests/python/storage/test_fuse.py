@@ -149,7 +149,7 @@ def test_the_command_s_exit_status_is_returned(place: Path) -> None:
 def prefetch_report(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
     """What iotune-fuse says at its end."""
     line = next(line for line in done.stderr.splitlines() if "prefetch:" in line)
-    words = ("reads", "hits", "waited", "misses", "ahead", "vain")
+    words = ("reads", "hits", "waited", "misses", "ahead", "unused")
     return dict(zip(words, map(int, re.findall(r"\d+", line))))
 
 
@@ -174,7 +174,7 @@ def test_what_is_predicted_is_served_from_memory(place: Path, how: str) -> None:
     assert report["reads"] == 60 * runs
     assert report["hits"] >= 40
     assert report["misses"] == report["reads"] - report["hits"]
-    assert report["vain"] <= report["ahead"] // 4
+    assert report["unused"] <= report["ahead"] // 4
 
 
 def test_what_is_read_ahead_fits_into_the_memory_given(place: Path) -> None:
@@ -185,7 +185,7 @@ def test_what_is_read_ahead_fits_into_the_memory_given(place: Path) -> None:
         "--prefetch-memory", "4095", "--", sys.executable, "-c", read,
     )  # fmt: skip
     assert prefetch_report(done) == {
-        "reads": 128, "hits": 0, "waited": 0, "misses": 128, "ahead": 0, "vain": 0
+        "reads": 128, "hits": 0, "waited": 0, "misses": 128, "ahead": 0, "unused": 0
     }  # fmt: skip
 
 
@@ -278,7 +278,7 @@ def test_root_gives_away_what_it_made_alone(mountable: None, what: str) -> None:
             assert int(said) == errno.EACCES, said
             kept = secret if what == "link" else root / "x"
             assert kept.stat().st_uid == 0 and kept.read_text() == "root's"
-            # What it makes belongs to whoever asked.
+            # What it makes belongs to the process that asked.
             command[-1] = str(mount / "y")
             subprocess.run(command, check=True, capture_output=True)
             assert (root / "y").stat().st_uid == 65534

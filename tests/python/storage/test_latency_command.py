@@ -102,8 +102,8 @@ def test_fits_are_printed_for_people_and_programs(sampled):
         assert one["mixture"] is None or 0 < one["mixture"]["tail_share"] < 1
         assert one["times"]["samples"] == 80 and one["times"]["fractions"][0] == 0
     # A line each says how the longest times fall off, and that 80 samples say little of it.
-    told = [line for line in done.stderr.splitlines() if " beyond " in line and "%" in line]
-    assert len(told) == 4 or "nothing is predicted" in done.stderr, done.stderr
+    reported = [line for line in done.stderr.splitlines() if " beyond " in line and "%" in line]
+    assert len(reported) == 4 or "nothing is predicted" in done.stderr, done.stderr
 
 
 def test_the_page_has_the_papers_figures(sampled, tmp_path):
@@ -147,7 +147,7 @@ def test_usage_errors_exit_with_two(tmp_path, words):
     iotune("sample", ".", *words, cwd=tmp_path, status=2)
 
 
-def test_a_full_storage_is_told_before(tmp_path):
+def test_a_full_storage_is_reported_before(tmp_path):
     from iotune.models.latency.sampler import sizes_that_fit
 
     from iotune import Error

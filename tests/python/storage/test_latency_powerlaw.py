@@ -91,7 +91,7 @@ def test_ours_is_no_less_likely_where_both_search(family, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_two_families_are_told_apart_alike(seed):
+def test_two_families_are_distinguished_alike(seed):
     # Vuong's test of families of which none contains the other.
     x = drawn(POWER_LAW, seed, 150)
     one, other = ours(POWER_LAW, x), ours(EXPONENTIAL, x)

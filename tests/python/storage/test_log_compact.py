@@ -80,7 +80,7 @@ def test_compact_leaves_one_index_and_no_overwritten_bytes(tmp_path: Path) -> No
     assert run("verify", path).returncode == 0
 
 
-def test_compact_keeps_indexes_where_it_is_told_to(tmp_path: Path) -> None:
+def test_compact_keeps_indexes_where_it_is_asked_to(tmp_path: Path) -> None:
     path = make_container(tmp_path / "file")
     for k in range(3):
         add_writer(path, f"w{k}", [(0, b"0123456789")], first_ns=100 * k)

@@ -356,7 +356,7 @@ def test_long_processes_are_summarised_call_by_call_alike(tmp_path: Path) -> Non
 
 
 def test_a_signal_ends_it_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    # A worker that would go on for ever; what it is told to do ends with it.
+    # A worker that would go on for ever; what it is asked to do ends with it.
     program = (
         "import time, sys\n"
         "from pathlib import Path\n"

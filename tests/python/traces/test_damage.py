@@ -64,7 +64,7 @@ def _place(fault: str) -> int:
 
 @pytest.mark.parametrize("kind", ["cut", "flip"])
 @pytest.mark.parametrize("trace", TRACES, ids=named)
-def test_damage_is_survived_and_told(trace: Path, kind: str, tmp_path: Path) -> None:
+def test_damage_is_survived_and_reported(trace: Path, kind: str, tmp_path: Path) -> None:
     assert complaints(trace, kind, tmp_path, positions=150) == []
 
 
@@ -76,7 +76,7 @@ def test_damage_at_every_byte(trace: Path, kind: str, tmp_path: Path) -> None:
 
 
 def test_a_silent_loss_would_be_found(tmp_path: Path) -> None:
-    # given what cannot be told: a bit of the offset of a call in a ring
+    # given what cannot be noticed: a bit of the offset of a call in a ring
     *_, trace = (one for one in TRACES if one.suffix == ".gz")  # of the present table of calls
     readable = kept_traces.unpacked(trace, tmp_path)
     # when

@@ -146,7 +146,7 @@ def test_workers_are_recorded_however_they_end(tmp_path: Path, method: str, end:
     shown, warned = show(trace)
     assert f"8 workers of process {group.parent}" in shown
     assert "4 epochs" in shown
-    # and programs are told the same
+    # and programs read the same
     said = conforming("show", show(trace, "--json")[0])
     (workers,) = said["workers"]
     assert (workers["parent"], workers["count"]) == (group.parent, 8)

@@ -187,8 +187,8 @@ def test_parquet_holds_the_same(tmp_path: Path) -> None:
         assert table[column].to_pylist() == [row[name] for row in rows], column
     selections = [one and json.loads(one) for one in table["selection"].to_pylist()]
     assert selections == [row["selection"] for row in rows]
-    told = json.loads(table.schema.metadata[b"iotune"])
-    assert told["start_unix_ns"] == iotune.open_trace(HDF5).metadata["start_unix_ns"]
+    reported = json.loads(table.schema.metadata[b"iotune"])
+    assert reported["start_unix_ns"] == iotune.open_trace(HDF5).metadata["start_unix_ns"]
     assert output.stat().st_mode & 0o777 == 0o666 & ~_umask()
 
 

@@ -137,8 +137,8 @@ def test_show_has_a_section(trace: Path) -> None:
     rows = {line.split()[0]: line.split() for line in text.split("regions of the program")[1]
             .splitlines() if line.strip()}  # fmt: skip
     assert rows["epoch"][1] == "3" and rows["turn"][1] == "600"
-    told = json.loads(iotune_says(trace.parent, "show", trace, "--json").stdout)
-    assert ["epoch", "save"] in [one["path"] for one in told["regions"]]
+    reported = json.loads(iotune_says(trace.parent, "show", trace, "--json").stdout)
+    assert ["epoch", "save"] in [one["path"] for one in reported["regions"]]
 
 
 def test_exports(trace: Path) -> None:
@@ -245,11 +245,11 @@ def test_an_end_without_its_begin_ends_no_other_region(
     """Its begin was lost, or lies before a fork: the regions around it stay open."""
 
     def marked(call: str, region: int, at_ns: int) -> dict[str, Any]:
-        told = {"region": region, "name": f"r{region}", "parent": 0, "value": -(2**63),
+        reported = {"region": region, "name": f"r{region}", "parent": 0, "value": -(2**63),
                 "region_ns": 1, "io_ns": 0, "calls": 0, "bytes_read": 0,
                 "bytes_written": 0}  # fmt: skip
         return {"rank": 0, "process": 0, "thread": 0, "call": call, "start_ns": at_ns,
-                "arguments": json.dumps(told)}  # fmt: skip
+                "arguments": json.dumps(reported)}  # fmt: skip
 
     begin, end = (
         next(str(one["name"]) for one in core.call_table() if meaning_of(one["name"]).thing == what)

@@ -162,7 +162,7 @@ def test_an_archive_is_never_read_by_runs_and_predictions(path: Path) -> None:
 def test_bits_that_flip_anywhere_in_the_file_are_an_error_or_nothing(path: Path) -> None:
     whole = path.read_bytes()
     draw = random.Random(7)
-    told = 0
+    reported = 0
     for _ in range(60):
         damaged = bytearray(whole)
         for _ in range(draw.choice((1, 20))):
@@ -175,6 +175,6 @@ def test_bits_that_flip_anywhere_in_the_file_are_an_error_or_nothing(path: Path)
             if found is not None:
                 assert found.model is not None
         except Error as problem:
-            told += 1
+            reported += 1
             assert "\n" not in str(problem), problem
-    assert told > 5
+    assert reported > 5

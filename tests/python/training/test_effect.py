@@ -49,9 +49,9 @@ def test_where_nothing_is_in_effect_each_setting_says_why() -> None:
 
 def test_one_rank_in_effect_is_enough_and_further_datasets_do_not_count() -> None:
     fadvise = {"fadvise": "1"}
-    told = [outcome("fadvise", one) for one in ("without effect", "applied", "without effect")]
-    assert effect(*told, wanted=fadvise) == "applied"
-    assert effect(outcome("fadvise", "not told of"), wanted=fadvise) == "never reached a file"
+    reported = [outcome("fadvise", one) for one in ("without effect", "applied", "without effect")]
+    assert effect(*reported, wanted=fadvise) == "applied"
+    assert effect(outcome("fadvise", "not listed"), wanted=fadvise) == "never reached a file"
 
 
 def test_of_several_files_one_with_the_setting_is_enough() -> None:

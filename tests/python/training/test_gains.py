@@ -105,7 +105,7 @@ def test_a_search_ends_where_no_run_can_change_the_decision(learnt):
         assert runs < 2 * len(texts), "all are equal, and it goes on"
 
 
-def test_too_few_patterns_are_told(learnt):
+def test_too_few_patterns_are_reported(learnt):
     surfaces, _ = learnt
     with pytest.raises(Error, match="needs 8 measured patterns at least, there are 3"):
         fit(rows_of(surfaces[:3]))

@@ -29,7 +29,7 @@ def test_the_rounds_find_the_gain_that_was_asked_for():
     assert found > 0.85 and (rounds == FEWEST_ROUNDS or less < found)
 
 
-def test_a_heavy_tail_is_told():
+def test_a_heavy_tail_is_reported():
     assert not noise(0.05).is_heavy_tailed
     assert noise(0.05, heavy=True).is_heavy_tailed
     assert "heavy tail" in noise(0.05, heavy=True).text()

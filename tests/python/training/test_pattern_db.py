@@ -51,7 +51,7 @@ def test_patterns_and_answers(path: Path) -> None:
         assert tuning.platform.filesystem == "ext4" and tuning.source == "by hand"
         assert database.tunings(first) == database.tunings(first.id) and database.tunings(first)
         (move,) = database.history(first)
-        assert move.kind == "answer" and move.told["gain"] == 2.0
+        assert move.kind == "answer" and move.reported["gain"] == 2.0
         assert database.pattern(first.id).descriptor == first.descriptor
 
 
@@ -88,7 +88,7 @@ def test_distances(path: Path) -> None:
     assert [one.pattern.mode for one in database.match(dataset)] == ["independent"]
 
 
-def test_wrong_questions_are_told(path: Path) -> None:
+def test_wrong_questions_are_reported(path: Path) -> None:
     database = iotune.PatternDB(path)
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({}, "element_bytes is needed"),

@@ -271,7 +271,7 @@ def test_a_replayer_of_another_version_is_named(
 
 
 @pytest.mark.parametrize(
-    ("source", "state", "told"),
+    ("source", "state", "reported"),
     [
         ("exact", "tuned", {"cb_nodes": "1"}),
         ("exact", "reverted", {}),
@@ -280,7 +280,7 @@ def test_a_replayer_of_another_version_is_named(
     ],
 )
 def test_an_answer_that_was_taken_back_is_the_default(
-    source: str, state: str, told: dict[str, str] | None
+    source: str, state: str, reported: dict[str, str] | None
 ) -> None:
     class Telling:
         def decide(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -290,7 +290,7 @@ def test_an_answer_that_was_taken_back_is_the_default(
 
     database: Any = Telling()
     run = RunSummary(program="/bin/flash")
-    assert answer_of(database, "ext4", run, a_file("a.h5", 0, 1)) == told
+    assert answer_of(database, "ext4", run, a_file("a.h5", 0, 1)) == reported
 
 
 def behind(outcome: dict[str, Any]) -> str:
@@ -345,11 +345,11 @@ def test_an_answer_of_an_earlier_training_is_carried(tmp_path: Path) -> None:
     )
     # when the plot files are trained
     outcomes = home.asked("train", "--rounds", "3", "--candidates", "cb_buffer_size=65536")
-    # then each is told once what was before it, and with what settings
+    # then each says once what was before it, and with what settings
     assert len(outcomes) == 2
     for one in outcomes:
-        [told] = [note for note in one["notes"] if "behind" in note]
-        assert f"{Path(rows[0]['file']).name} cb_nodes=1" in told
+        [reported] = [note for note in one["notes"] if "behind" in note]
+        assert f"{Path(rows[0]['file']).name} cb_nodes=1" in reported
 
 
 @NEEDS_RUNS
@@ -363,7 +363,7 @@ def test_candidates_reach_the_case_s_own_file_alone(tmp_path: Path) -> None:
     assert first in behind(outcomes[2]) and f", {second}" in behind(outcomes[2])
     # and the candidate reached the files that it was for
     assert [one["candidates"][0]["effect"] for one in outcomes] == ["applied"] * 3
-    told = [
+    reported = [
         {
             name: core.read_config_xml(str(config), f"/any/{name}")["settings"]
             for name in (first, second, third, "another.h5")
@@ -371,8 +371,8 @@ def test_candidates_reach_the_case_s_own_file_alone(tmp_path: Path) -> None:
         for config in (home.root / "kept").iterdir()
     ]
     candidate = {"cb_buffer_size": "65536"}
-    # alone (all three together have nobody beside them: what they are told is for every file)
-    of_third = [one for one in told if one[third] == candidate and not one["another.h5"]]
+    # alone (all three together have nobody beside them: what they get is for every file)
+    of_third = [one for one in reported if one[third] == candidate and not one["another.h5"]]
     assert len(of_third) >= 3
     # while the others had their own answers
     for one in of_third:

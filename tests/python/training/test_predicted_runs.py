@@ -84,14 +84,14 @@ def test_predict_says_what_a_run_would_get(home):
     said = conforming("predict", done.stdout)
     assert said["applied"]["low"] > 1
     assert said["settings"][0]["gain"] >= said["settings"][-1]["gain"]
-    told = home.iotune(*words).stdout
-    assert "A run without a measured answer gets" in told
+    reported = home.iotune(*words).stdout
+    assert "A run without a measured answer gets" in reported
     outside = home.iotune("predict", "<1D,(BLOCK),(4096)>", "--ranks", "512", "--on",
                           str(home.folder))  # fmt: skip
     assert outside.returncode == 1 and "nothing is predicted outside" in outside.stderr
 
 
-def test_a_damaged_model_is_left_alone_and_told(tmp_path_factory):
+def test_a_damaged_model_is_left_alone_and_reported(tmp_path_factory):
     home = Home(tmp_path_factory.mktemp("damaged"))
     home.record()
     learn(home)

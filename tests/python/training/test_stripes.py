@@ -122,10 +122,10 @@ def shape_of(filesystem: str = "lustre", file_bytes: int = 1 << 30) -> Shape:
     return Shape(True, True, ("BLOCK",), 16, file_bytes, filesystem=filesystem)
 
 
-def test_what_is_not_known_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_known_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    _, bound, told = on_storage(shape_of("cephfs"), tmp_path, 4)
-    assert not bound.text and len(told) == 1 and "usual" in told[0]
+    _, bound, reported = on_storage(shape_of("cephfs"), tmp_path, 4)
+    assert not bound.text and len(reported) == 1 and "usual" in reported[0]
     assert on_storage(shape_of("ext4"), tmp_path, 4)[2] == []
 
 
@@ -240,11 +240,11 @@ def test_a_training_leaves_out_what_is_ruled_out_and_says_so(
     monkeypatch.setattr("iotune.models.settings.storage._targets", lambda *_: LUSTRE)
     write_kept(tmp_path, "lustre")
     databases = [tmp_path / "other" / "patterns.db", tmp_path / "patterns.db"]
-    shape, bound, told = on_storage(
+    shape, bound, reported = on_storage(
         shape_of(), tmp_path, 4, lambda filesystem: kept_of(databases, filesystem)
     )
     assert shape.ruled_out_counts == {4, 16, 24, 48} == bound.counts
-    assert told == [bound.text] and "\n" not in bound.text
+    assert reported == [bound.text] and "\n" not in bound.text
     assert not any("striping_factor" in one.settings for one in candidates(shape, 1000))
     # Another file system's response times say nothing.
     shape, bound, _ = on_storage(
@@ -285,10 +285,10 @@ def test_damaged_response_times_are_one_line(
         kept_of([tmp_path / "patterns.db"], "lustre")
     message = str(raised.value)
     assert "\n" not in message and str(path) in message and "iotune latency fit" in message
-    shape, bound, told = on_storage(
+    shape, bound, reported = on_storage(
         shape_of(), tmp_path, 4, lambda filesystem: kept_of([tmp_path / "patterns.db"], filesystem)
     )
-    assert not shape.ruled_out_counts and not bound.text and len(told) == 1, told
+    assert not shape.ruled_out_counts and not bound.text and len(reported) == 1, reported
 
 
 def test_a_hanging_lfs_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""`iotune train --offer layout=log`: measured, stored, told, and never applied."""
+"""`iotune train --offer layout=log`: measured, stored, reported, and never applied."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def known(tmp_path) -> Known:
     return Known(str(tmp_path / "a.db"))
 
 
-def test_the_latest_offer_of_a_pattern_is_told(known, tmp_path) -> None:
+def test_the_latest_offer_of_a_pattern_is_reported(known, tmp_path) -> None:
     keep_offer(known, "key", PLATFORM, offer(2.0))
     assert "another" not in stored_offers(known)
     keep_offer(known, "key", PLATFORM, offer(2.5))
@@ -114,8 +114,8 @@ def test_a_run_of_many_files_reads_the_database_once(known, tmp_path) -> None:
     keep_offer(known, "key", PLATFORM, offer(2.0))
     [found] = all_offered(Answers(known), run_of(tmp_path, row=7, files=500))
     assert len(found.files) == 500
-    told = found.as_json()
-    assert (len(told["files"]), told["more_files"]) == (8, 492)
+    reported = found.as_json()
+    assert (len(reported["files"]), reported["more_files"]) == (8, 492)
     assert known.reads == 2
 
 
@@ -140,14 +140,14 @@ def test_it_is_measured_with_the_training_and_explained_afterwards(tmp_path) -> 
     done = home.iotune("train", *words, "--json")
     assert done.returncode == 0, done.stderr
     [outcome] = json.loads(done.stdout)
-    [told] = [one for one in outcome["notes"] if one.startswith("layout=log: write ")]
-    assert "write and read back" in told
+    [reported] = [one for one in outcome["notes"] if one.startswith("layout=log: write ")]
+    assert "write and read back" in reported
     assert "layout" not in json.dumps(outcome["settings"]), "never an answer"
-    gains = told.split(":")[1].split(",")[0].strip()  # write 1.23x (1.01 to 1.40)
+    gains = reported.split(":")[1].split(",")[0].strip()  # write 1.23x (1.01 to 1.40)
     # Of the run that was trained from, which had no answer, and of the one that has.
-    assert_told(home, gains)
+    assert_reported(home, gains)
     home.run()
-    assert_told(home, gains)
+    assert_reported(home, gains)
     done = home.iotune("explain")
     assert done.returncode == 0, done.stderr
     flat = " ".join(done.stdout.split())
@@ -162,7 +162,7 @@ def test_it_is_measured_with_the_training_and_explained_afterwards(tmp_path) -> 
     take_it(home)
 
 
-def assert_told(home: Home, gains: str) -> None:
+def assert_reported(home: Home, gains: str) -> None:
     """`advise` and `explain` say what it would bring, as text and as JSON."""
     text = home.iotune("advise").stdout
     assert "OFFERED  by training" in text
@@ -180,8 +180,8 @@ def assert_told(home: Home, gains: str) -> None:
 
 
 def take_it(home: Home) -> None:
-    """The command that is named keeps the file as a log, which is seen where it stays one; it is made
-    here where it is not worth it.
+    """The command that is named keeps the file as a log, which is seen where it stays one; it is
+    made here where it is not worth it.
 
     What this machine measures is its own: both ends are right.
     """

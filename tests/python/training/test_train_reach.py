@@ -88,7 +88,7 @@ def test_what_a_run_refused_is_no_candidate(monkeypatch: pytest.MonkeyPatch) -> 
         reach.within_reach(tried[:2], READS_ROWS, taken)
 
 
-def test_where_nothing_is_left_the_author_is_told_what_to_write() -> None:
+def test_where_nothing_is_left_the_author_learns_what_to_write() -> None:
     tried = [Candidate({"chunk_cache": "33554432"})]
     with pytest.raises(reach.OutOfReach, match="pass rdcc_nbytes=33554432 to h5py.File"):
         reach.within_reach(tried, READS_ROWS, {"chunk_cache": "the program sets it, to 3145728"})
@@ -281,12 +281,14 @@ def test_what_was_trained_reaches_an_h5py_script(home: Home, script: list[str]) 
     assert {one["program"] for one in workloads} == {"rows.py"}, workloads
 
 
-def test_a_cache_of_the_scripts_own_is_told_before_measuring(home: Home, script: list[str]) -> None:
+def test_a_cache_of_the_scripts_own_is_reported_before_measuring(
+    home: Home, script: list[str]
+) -> None:
     subprocess.run([*script, "{}"], cwd=home.work, check=True)
     home.type("run", "--", *script, "{'rdcc_nbytes': 3 << 20}")
-    told = home.type("train", "--rounds", "3", status=1).stderr
-    assert "no setting would reach it" in told and "3145728" in told, told
-    assert "rdcc_nbytes=33554432 to h5py.File" in told
+    reported = home.type("train", "--rounds", "3", status=1).stderr
+    assert "no setting would reach it" in reported and "3145728" in reported, reported
+    assert "rdcc_nbytes=33554432 to h5py.File" in reported
 
 
 def test_the_serial_replayer_tells_faults(tmp_path: Path) -> None:

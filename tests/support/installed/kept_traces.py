@@ -44,7 +44,7 @@ def write_expected(trace: Path, readable: Path) -> None:
 def shown_patterns(readable: Path) -> str:
     """`iotune show --json`."""
     summary: dict[str, Any] = json.loads(_typed("show", str(readable), "--json"))
-    # Whether its process runs can be told on its own host only.
+    # Whether its process runs can be known on its own host only.
     summary["warnings"] = [
         one.replace("is still running", "ended early (a signal, _exit or exec)")
         for one in summary["warnings"]

@@ -36,7 +36,7 @@ class Site:
     """An MPI of mpis.py, its MPI-IO and its HDF5; or an HDF5 without MPI."""
 
     mpi: str = ""
-    mpi_io: str = ""  # what Open MPI is told to take
+    mpi_io: str = ""  # what Open MPI is set to take
     hdf5: str = ""  # a folder below build/companions; "": the system's
     library: str = ""  # of an HDF5 without MPI
 

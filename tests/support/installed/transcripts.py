@@ -10,7 +10,7 @@ A page marks what is to be played by comments before fenced blocks:
 All blocks of a page are played in one scratch folder, which the page calls /home/ann, without a
 terminal, for which tables would lose columns and text would be wrapped by the width of numbers and
 paths. Numbers and their units may differ, the width of columns, and the ends of
-lines. `…` stands for any text.
+lines. `…` matches any text.
 
     python3 tests/run.py tests/support/installed/transcripts.py [--write] docs/tutorial.md…
 

@@ -87,8 +87,8 @@ class Home:
     def run(self, kernel: str, *options: str, ranks: int = 2) -> str:
         return self.type("run", "--", *self.mpi(kernel, *options, ranks=ranks)).stderr
 
-    def speaker(self, *trace: str) -> dict[str, Any]:
-        """The dataset that speaks for the newest trace's only HDF5 file."""
+    def dominant(self, *trace: str) -> dict[str, Any]:
+        """The dominant dataset of the newest trace's only HDF5 file."""
         files = [one for one in self.asked("show", *trace)["files"] if one["speaker"] is not None]
         assert len(files) == 1
         found: dict[str, Any] = files[0]["datasets"][files[0]["speaker"]]

@@ -316,7 +316,7 @@ TEST(PatternLog, the_others_go_on_where_one_in_turn_ends) {
   EXPECT_LT(log.size(), 6000U);
 }
 
-TEST(PatternLog, nests_in_turns_are_told_apart) {
+TEST(PatternLog, nests_in_turns_are_distinguished) {
   generators::DrawnNest nests{.ranks = 4, .nests = {}, .noise_percent = 0, .turn = 1};
   nests.nests.push_back({{{30, 100000}, {17, 640}}, {{0, 64}}, 0, 64});
   nests.nests.push_back({{{40, 7777}, {11, 3}}, {{0, 5}}, 1 << 30, 1 << 20});

@@ -11,7 +11,7 @@ TEST(ProgramIdentity, AnExecutableIsItsName) {
   EXPECT_EQ(program_identity("", {}), "");
 }
 
-TEST(ProgramIdentity, AScriptIsToldByItsOwnName) {
+TEST(ProgramIdentity, AScriptIsNamedByItsOwnName) {
   const std::string python = "/usr/bin/python3.11";
   EXPECT_EQ(program_identity(python, {"python3", "jobs/read.py", "-x"}), "read.py");
   EXPECT_EQ(program_identity(python, {"python3", "-u", "-X", "dev", "-W", "error", "a.py"}),

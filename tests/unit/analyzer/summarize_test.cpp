@@ -130,8 +130,8 @@ TEST(Summarize, Ph5ExampleIsRecognised) {
   // create 30 + dataset 7 + write 60 + close 3 + close 11, of the slower rank.
   EXPECT_DOUBLE_EQ(file.io_seconds, 111e-9);
   EXPECT_NEAR(file.elapsed_seconds, 4921e-9, 1e-12);
-  EXPECT_EQ(file.speaker, 0U);
-  EXPECT_EQ(file.speaker_count, 1U);
+  EXPECT_EQ(file.dominant_dataset, 0U);
+  EXPECT_EQ(file.dominant_count, 1U);
   ASSERT_EQ(file.datasets.size(), 1U);
   const DatasetPattern& dataset = file.datasets[0];
   EXPECT_EQ(dataset.descriptor.text(), "<2D,(BLOCK,*),(6,24)>");
@@ -206,7 +206,7 @@ TEST(Summarize, FilesOfLowerLayersHaveInferredDatasetsOfBytes) {
   ASSERT_EQ(summary->files.size(), 2U);
   EXPECT_EQ(summary->files[0].path, "/m");
   EXPECT_EQ(summary->files[0].bytes_written, 800U);
-  EXPECT_EQ(summary->files[0].speaker, 0U);
+  EXPECT_EQ(summary->files[0].dominant_dataset, 0U);
   ASSERT_EQ(summary->files[0].datasets.size(), 1U);
   const DatasetPattern& bytes = summary->files[0].datasets[0];
   EXPECT_EQ(bytes.dataset, "(bytes)");

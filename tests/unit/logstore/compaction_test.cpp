@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using testing::FakeWriter;
 using testing::JobFiles;
 
-TEST(Compaction, one_index_stands_for_all) {
+TEST(Compaction, one_index_replaces_all) {
   JobFiles job;
   std::vector<std::unique_ptr<FakeWriter>> writers;
   for (int i = 0; i < 4; ++i) writers.push_back(job.open());

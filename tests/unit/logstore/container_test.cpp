@@ -100,7 +100,7 @@ TEST_F(ContainerTest, reads_what_writers_left) {
   EXPECT_EQ(*container->read(12, std::as_writable_bytes(std::span(some))), 0U);
 }
 
-TEST_F(ContainerTest, a_missing_index_and_a_missing_log_are_told) {
+TEST_F(ContainerTest, a_missing_index_and_a_missing_log_are_reported) {
   write("a", 0, "aaaa");
   write("b", 2, "bbbb");
   write("c", 5, "cccc");
@@ -213,7 +213,7 @@ LogFile file_of(int& fd) {
 }
 
 // Writes 8 bytes at a time, says on the pipe how many are synced, and goes on until it dies.
-[[noreturn]] void write_until_killed(const fs::path& path, int told) {
+[[noreturn]] void write_until_killed(const fs::path& path, int reported) {
   int log = open((path / "w.log").c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
   int index = open((path / "w.index").c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
   FakeClock clock;
@@ -224,7 +224,7 @@ LogFile file_of(int& fd) {
   for (std::int64_t i = 0;; ++i) {
     writer.append(i % 3 == 0 ? i * 8 : (i * 7919 % 100000) * 8, &i, sizeof i);
     if (i % 200 != 199 || writer.sync() != 0) continue;
-    if (write(told, &i, sizeof i) != sizeof i) _exit(1);
+    if (write(reported, &i, sizeof i) != sizeof i) _exit(1);
   }
 }
 

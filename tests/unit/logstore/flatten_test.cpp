@@ -126,20 +126,20 @@ TEST_F(FlattenTest, nobody_may_have_it_open) {
 TEST_F(FlattenTest, a_child_that_has_it_open_counts) {
   write("text");
   auto file = open();
-  int told[2];
-  ASSERT_EQ(pipe(told), 0);
+  int reported[2];
+  ASSERT_EQ(pipe(reported), 0);
   const pid_t child = fork_safely();
   if (child == 0) {
-    ::close(told[1]);
+    ::close(reported[1]);
     char end = 0;
-    while (::read(told[0], &end, 1) < 0) {
+    while (::read(reported[0], &end, 1) < 0) {
     }
     _exit(0);
   }
-  ::close(told[0]);
+  ::close(reported[0]);
   file.reset();
   EXPECT_EQ(flatten(1), -EBUSY);
-  ::close(told[1]);
+  ::close(reported[1]);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_EQ(flatten(1), 0);
 }

@@ -67,7 +67,7 @@ TEST(LogFormat, every_changed_byte_is_noticed) {
   }
 }
 
-TEST(LogFormat, a_newer_version_is_told_even_if_its_bytes_lie_elsewhere) {
+TEST(LogFormat, a_newer_version_is_reported_even_if_its_bytes_lie_elsewhere) {
   Head bytes{};
   write_description({1, 2}, bytes);
   bytes[16] = std::byte{9};

@@ -68,7 +68,7 @@ TEST(LogWriter, what_was_written_is_found) {
   EXPECT_EQ(text({&a, &b}), "helLO..world");
 }
 
-TEST(LogWriter, the_later_write_holds_whoever_made_it) {
+TEST(LogWriter, the_later_write_holds_no_matter_who_made_it) {
   FakeClock clock;
   FakeWriter a("a", clock), b("b", clock);
   put(b, 0, "bbbbbb");
@@ -133,7 +133,7 @@ TEST(LogWriter, short_writes_go_on) {
   EXPECT_EQ(text({&a}), "0123456789");
 }
 
-TEST(LogWriter, an_interrupted_write_is_told_and_nothing_was_written) {
+TEST(LogWriter, an_interrupted_write_is_reported_and_nothing_was_written) {
   FakeClock clock;
   FakeWriter a("a", clock);
   a.log.interruptions = 1;
@@ -143,7 +143,7 @@ TEST(LogWriter, an_interrupted_write_is_told_and_nothing_was_written) {
   EXPECT_EQ(text({&a}), "....4567");
 }
 
-TEST(LogWriter, on_a_full_disk_what_was_written_is_told) {
+TEST(LogWriter, on_a_full_disk_what_was_written_is_reported) {
   FakeClock clock;
   FakeWriter a("a", clock);
   a.log.room = 6;

@@ -1,4 +1,4 @@
-// A directory for containers of a test, and processes of their own that do what they are told.
+// A directory for containers of a test, and processes of their own that do what they are asked.
 #pragma once
 
 #include <gtest/gtest.h>

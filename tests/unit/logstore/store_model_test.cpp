@@ -47,7 +47,7 @@ struct Answer {
   std::array<char, 512> bytes;
 };
 
-// A process that has the file open and does what it is told, one call at a time.
+// A process that has the file open and does what it is asked, one call at a time.
 class Worker {
  public:
   template <class Open>

@@ -109,7 +109,7 @@ TEST_F(StoreNamesTest, only_one_of_many_who_make_it_does) {
   EXPECT_EQ(names_in_root(), 2U);
 }
 
-TEST_F(StoreNamesTest, containers_are_told_from_directories) {
+TEST_F(StoreNamesTest, containers_are_distinguished_from_directories) {
   EXPECT_TRUE(is_container(AT_FDCWD, path_.c_str()));
   EXPECT_FALSE(is_container(AT_FDCWD, root_.c_str()));
   EXPECT_FALSE(is_container(AT_FDCWD, (path_ + "/README").c_str()));
@@ -240,7 +240,7 @@ TEST_F(StoreNamesTest, a_rename_leaves_directories_alone) {
   EXPECT_TRUE(is_container(AT_FDCWD, other().c_str()));
 }
 
-TEST_F(StoreNamesTest, bytes_in_the_handle_are_told) {
+TEST_F(StoreNamesTest, bytes_in_the_handle_are_reported) {
   EXPECT_EQ(Container::open(path_)->handle_bytes(), 0);
   std::ofstream(path_ + "/handle") << "went past";
   EXPECT_EQ(Container::open(path_)->handle_bytes(), 9);

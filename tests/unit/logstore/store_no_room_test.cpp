@@ -114,7 +114,7 @@ TEST_P(NoRoomTest, at_close_it_is_said_and_kept_for_the_next_chance) {
   put(*file, 7, "accepted");
   file.reset();
   ASSERT_EQ(said().size(), 1U);
-  EXPECT_NE(said()[0].find("could not be told in its index"), std::string::npos) << said()[0];
+  EXPECT_NE(said()[0].find("could not be entered in its index"), std::string::npos) << said()[0];
   EXPECT_EQ(flushed_text(), "flushed");
   g_refusal = 0;
   file = open();

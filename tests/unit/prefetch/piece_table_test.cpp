@@ -198,7 +198,7 @@ TEST_F(PieceTableTest, WhatWasUsedMakesRoomBeforeTheRest) {
   EXPECT_NE(add(24576, 4096).number, kNoPiece);
 }
 
-TEST_F(PieceTableTest, ReadsOfOthersMakeAPieceVain) {
+TEST_F(PieceTableTest, ReadsOfOthersMakeAPieceUnused) {
   use(1);
   const PieceName name = add_ready(0, 4096);
   reader_.reads = 128;

@@ -56,8 +56,8 @@ class SharedTableTest : public testing::Test {
 
   // A process that has the table, and tells its first child's number.
   pid_t holder(pid_t& its_child) const {
-    int told[2];
-    EXPECT_EQ(pipe(told), 0);
+    int reported[2];
+    EXPECT_EQ(pipe(reported), 0);
     const pid_t child = fork();
     if (child == 0) {
       const bool good = mapped(always) != nullptr;
@@ -65,13 +65,13 @@ class SharedTableTest : public testing::Test {
       if (heir == 0) {
         for (;;) pause();
       }
-      if (write(told[1], &heir, sizeof heir) != sizeof heir) _exit(1);
+      if (write(reported[1], &heir, sizeof heir) != sizeof heir) _exit(1);
       for (;;) pause();
     }
-    EXPECT_EQ(read(told[0], &its_child, sizeof its_child), ssize_t{sizeof its_child});
+    EXPECT_EQ(read(reported[0], &its_child, sizeof its_child), ssize_t{sizeof its_child});
     EXPECT_GT(its_child, 0);
-    close(told[0]);
-    close(told[1]);
+    close(reported[0]);
+    close(reported[1]);
     return child;
   }
 

@@ -94,8 +94,8 @@ TEST(Stream, DepthFollowsLatencyAgainstTheTimeBetweenReads) {
   }
 }
 
-// A program that reads without a pause, and ends: what was asked for beyond that is in vain.
-TEST(Stream, WhatMayBeInVainIsAShareOfWhatWasRight) {
+// A program that reads without a pause, and ends: what was asked for beyond that is unused.
+TEST(Stream, WhatMayStayUnusedIsAShareOfWhatWasRight) {
   for (const std::int64_t reads : {50, 250, 500}) {
     Storage storage;
     for (std::int64_t i = 0; i < reads; ++i) storage.read({i * 1'000'000, kBlock}, 0);

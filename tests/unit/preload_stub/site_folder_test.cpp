@@ -82,7 +82,7 @@ TEST_F(SiteFolderTest, FollowsNoLinkAndTakesNoOpenFolder) {
   EXPECT_FALSE(fs::exists(own() + "/traces"));
 }
 
-// Whoever may write there could move a user's folder away and make another of its name.
+// A user who may write there could move a user's folder away and make another of its name.
 TEST_F(SiteFolderTest, WantsTheStickyBitWhereOthersMayWrite) {
   const char* const why = "lies in a folder that others may write, without a sticky bit";
   for (const unsigned mode : {0777u, 0770u, 0702u, 02775u}) {

@@ -1,4 +1,4 @@
-/* Stands for storage that makes a read wait, three times in four: found behind the wrappers. */
+/* In place of storage that makes a read wait, three times in four: found behind the wrappers. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// A trace of calls that no loop stands for: as long to read as there are calls.
+// A trace of calls that no loop describes: as long to read as there are calls.
 #pragma once
 
 #include <cstdint>

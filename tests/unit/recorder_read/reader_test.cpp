@@ -65,7 +65,7 @@ TEST(Reader, ARingWhoseEpochIsEncodedIsNotCountedTwice) {
   EXPECT_EQ(only_process(path).calls.size(), 8U);  // thread 1 has an epoch 5 of its own
 }
 
-TEST(Reader, WhatIsBehindADamagedRecordIsTold) {
+TEST(Reader, WhatIsBehindADamagedRecordIsReported) {
   const Folder folder;
   std::vector<std::byte> blocks;
   add_block(blocks, BlockType::kProcess, bytes_of(process_text(1 << 30, 0, "r", call_table_crc())));
@@ -163,7 +163,7 @@ std::vector<std::byte> two_processes() {
   return trace;
 }
 
-TEST(Reader, DamageOfAnyByteLosesOneBlockAndIsTold) {
+TEST(Reader, DamageOfAnyByteLosesOneBlockAndIsReported) {
   const Folder folder;
   const auto trace = two_processes();
   for (std::size_t i = 0; i < trace.size(); ++i) {

@@ -67,16 +67,17 @@ TEST(HintGates, SievedWritesNeedLocks) {
 }
 
 // ROMIO's own choice not to join collective writes, and no sieve: wrong bytes with MPICH 4.0.2.
-TEST(HintGates, WritesWithoutASieveWantToBeToldWhetherToJoin) {
+TEST(HintGates, WritesWithoutASieveNeedAHintWhetherToJoin) {
   const HintGround ground{true, "ext4", 1, true};
   EXPECT_TRUE(needs_ground(settings({{"romio_ds_write", "disable"}})));
   EXPECT_NE(first(ground, settings({{"romio_ds_write", "disable"}})), Reason::kNone);
   EXPECT_NE(
       first(ground, settings({{"romio_ds_write", "disable"}, {"romio_cb_write", "automatic"}})),
       Reason::kNone);
-  for (const char* const told : {"enable", "disable"}) {
-    const DecisionOf both = settings({{"romio_ds_write", "disable"}, {"romio_cb_write", told}});
-    EXPECT_EQ(first(ground, both), Reason::kNone) << told;
+  for (const char* const collective : {"enable", "disable"}) {
+    const DecisionOf both =
+        settings({{"romio_ds_write", "disable"}, {"romio_cb_write", collective}});
+    EXPECT_EQ(first(ground, both), Reason::kNone) << collective;
   }
 }
 
@@ -105,7 +106,7 @@ TEST(HintGates, NoIndependentCallsContradictCallsThatAreNotJoined) {
   EXPECT_NE(first(ground, transfers), Reason::kNone);
 }
 
-// ROMIO sets both itself then, and so over whoever had set them.
+// ROMIO sets both itself then, and so over what had been set before.
 TEST(HintGates, NoIndependentCallsOverrideBothJoinings) {
   const DecisionOf one = settings({{"romio_no_indep_rw", "true"}});
   EXPECT_STREQ(overridden_by(one.settings.settings[0], 0), "romio_cb_write");

@@ -81,7 +81,7 @@ TEST_F(OutcomeDigestTest, NamesNoDataset) {
   set("/a.h5", "chunk", "4x4", Verdict::kRefused, {Reason::kNotChunked, "", "/secret/data"});
   EXPECT_EQ(line().find("secret"), std::string::npos) << line();
   EXPECT_NE(line().find("the dataset is not chunked"), std::string::npos) << line();
-  set("/a.h5", "chunk", "", Verdict::kNotToldOf, {Reason::kFurtherDatasets, "", nullptr, {31}});
+  set("/a.h5", "chunk", "", Verdict::kNotListed, {Reason::kFurtherDatasets, "", nullptr, {31}});
   EXPECT_EQ(digest_->left_out(), 31u);
 }
 
@@ -135,13 +135,13 @@ TEST_F(OutcomeDigestTest, CountsWhatHasNoPlace) {
   const std::string text = line();
   EXPECT_LT(text.size(), 4000u);
   // Whatever stands in it, and what is said to be left out, is all that there was.
-  std::uint64_t told = 0;
+  std::uint64_t reported = 0;
   for (const char* what : {R"("files":)", R"("count":)", R"("left_out":)"}) {
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
-      told += std::stoull(text.substr(at + std::strlen(what)));
+      reported += std::stoull(text.substr(at + std::strlen(what)));
     }
   }
-  EXPECT_EQ(told, files + outcomes);
+  EXPECT_EQ(reported, files + outcomes);
   EXPECT_EQ(text.find('\x01'), std::string::npos);
   EXPECT_NE(text.find(R"(\u0001)"), std::string::npos);
   EXPECT_EQ(text.find('\n'), text.size() - 1);

@@ -71,7 +71,7 @@ TEST(PackedDecision, WhatWasPackedIsRead) {
   EXPECT_STREQ(refused_of(decision, 0).reason, "known bad: several words");
 }
 
-TEST(PackedDecision, ADistanceThatIsNotToldIsNone) {
+TEST(PackedDecision, ADistanceThatIsNotGivenIsNone) {
   EXPECT_LT(PackedDecision(DecisionParts{}).decision().distance_milli, 0);
   Decision none;
   clear(none);

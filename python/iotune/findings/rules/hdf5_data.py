@@ -127,7 +127,7 @@ def _conversion(facts: Facts) -> Sighting | None:
         for writes in (True, False):
             converted = one.converted[writes]
             streams = facts.transfers[one.file, one.path, writes]
-            cause = _told_conversion(facts, one, writes)
+            cause = _reported_conversion(facts, one, writes)
             size = sum(stream.bytes for stream in streams)
             if not converted and not cause:
                 continue
@@ -149,7 +149,7 @@ def _conversion(facts: Facts) -> Sighting | None:
     return Sighting(found, summary, named=about)
 
 
-def _told_conversion(facts: Facts, dataset: Dataset, writes: bool) -> bool:
+def _reported_conversion(facts: Facts, dataset: Dataset, writes: bool) -> bool:
     pattern = facts.patterns.get((dataset.file, dataset.path, writes))
     return pattern is not None and any("conversion" in cause for cause in pattern.not_collective)
 

@@ -46,7 +46,7 @@
 
   // Digits behind the point that tell values a step apart.
   const digitsFor = (step) => Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
-  // `step`: how finely sizes are told; 0 as one would say them.
+  // `step`: how finely sizes are written; 0 as one would say them.
   const sizeText = (count, step = 0) => {
     const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let at = 0;

@@ -185,7 +185,7 @@ WRITE(write, (int fd, const void* from, size_t n), (fd, from, n))
 WRITE(pwrite, (int fd, const void* from, size_t n, off_t at), (fd, from, n, at))
 WRITE(pwrite64, (int fd, const void* from, size_t n, off64_t at), (fd, from, n, at))
 
-/* Only iotune is told of another file system: Debian's ROMIO has no driver for it. */
+/* Only iotune sees another file system: Debian's ROMIO has no driver for it. */
 static int asked_by_iotune(const void* caller) {
   Dl_info info;
   return dladdr(caller, &info) != 0 && info.dli_fname != NULL &&
@@ -207,7 +207,7 @@ static int lustre_set(int fd, const uint8_t* asked) {
   fstat(fd, &status);
   errno = EEXIST;
   if (load(&status, layout, sizeof layout) > 0) {
-    /* It has one by now, whoever set it, and its bytes their places. */
+    /* It has one by now, no matter who set it, and its bytes their places. */
     if (fd < MOST_DESCRIPTORS) without_layout[fd] = 0;
     return -1;
   }

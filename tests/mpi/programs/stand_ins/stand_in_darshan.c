@@ -1,4 +1,4 @@
-/* Stands for Darshan's runtime, which is not in any registry that tests may use: it wraps calls
+/* In place of Darshan's runtime, which is not in any registry that tests may use: it wraps calls
  * that Darshan wraps, as Darshan does. Each looks for the next definition by RTLD_NEXT, and ends
  * the program where there is none. MPI's begin and end are wrapped through their profiling names.
  * The log, lines "NAME COUNT", is written within MPI_Finalize, by MPI-IO, of all ranks' counts;

@@ -1,4 +1,4 @@
-/* Stands for XALT, which is not in any registry that tests may use: what its library does in a
+/* In place of XALT, which is not in any registry that tests may use: what its library does in a
  * process, by its public description. It wraps nothing. Before and after the program, it looks at
  * the environment, at the path and the libraries of the process, and starts a helper by system(),
  * which keeps a record: begin and end are a line each in the file that BESIDE_LOG names. */

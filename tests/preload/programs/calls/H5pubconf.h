@@ -1,4 +1,4 @@
-/* Stands for the configuration of an HDF5 of which only the headers are here: all drivers are
+/* The configuration of an HDF5 of which only the headers are here: all drivers are
  * declared, so that calls.table can be checked against each of them. */
 #define H5_HAVE_DIRECT 1
 #define H5_HAVE_LIBHDFS 1

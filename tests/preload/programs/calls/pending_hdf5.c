@@ -1,6 +1,6 @@
-/* Stands for an HDF5 whose asynchronous calls really are under way when they return, which no
+/* In place of an HDF5 whose asynchronous calls really are under way when they return, which no
  * connector here does: the ids that they give must not be asked about before somebody waited, and
- * whoever asks ends the program. */
+ * who asks ends the program. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Makes calls of which no two are alike, so that their blocks fill memory: spilling FOLDER HOW SEED
  * CALLS. Thread i reads the file FOLDER/PID.i at offsets drawn from SEED + i and says in
  * FOLDER/PID.i.made, which it has mapped, from what it draws and how many reads have returned:
- * whoever has the trace draws the same numbers (tests/preload/traces/test_spill.py).
+ * a test that has the trace draws the same numbers (tests/preload/traces/test_spill.py).
  *   exit      one thread, then return
  *   threads   three at once, then return
  *   fork      calls, a child that makes as many, calls again

@@ -1,4 +1,4 @@
-/* stream_bytes KIND FILE: moves bytes by streams, mostly one by one. Whoever runs it compares the
+/* stream_bytes KIND FILE: moves bytes by streams, mostly one by one. Who runs it compares the
  * bytes of FILE with those in the trace. */
 #include <fcntl.h>
 #include <pthread.h>

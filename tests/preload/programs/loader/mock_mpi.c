@@ -1,4 +1,4 @@
-/* An MPI of one rank that says of itself what MOCK_MPI_VERSION says. Handles are MPICH's; whoever
+/* An MPI of one rank that says of itself what MOCK_MPI_VERSION says. Handles are MPICH's; who
    passes another communicator ends the program, as several MPIs do. What was called by whom is not
    known, so that MOCK_MPI_FOREIGN forbids all that the program itself does not call. */
 #include <stddef.h>

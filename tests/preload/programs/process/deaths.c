@@ -1,6 +1,6 @@
 /* Makes known calls in the folder argv[1], then dies as argv[2] says, argv[3] being a seed.
- * Before each series of calls it prints "plan PID PATH SEED CALLS": whoever has the trace draws the
- * same numbers and finds the calls (tests/preload/process/test_deaths.py). */
+ * Before each series of calls it prints "plan PID PATH SEED CALLS": a test that has the trace draws
+ * the same numbers and finds the calls (tests/preload/process/test_deaths.py). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Stands for libfaketime: another preload that tells the program its own time. CLOCK=still is a
+/* In place of libfaketime: another preload that tells the program its own time. CLOCK=still is a
    moment of 2020 that never passes, CLOCK=past the time three years ago. */
 #include <dlfcn.h>
 #include <stdlib.h>

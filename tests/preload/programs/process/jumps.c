@@ -70,7 +70,7 @@ static void some_calls(const char* path) {
 static void* unhurt(void* fd) {
   while (!stop) {
     transfers(*(int*)fd);
-    usleep(2000); /* whoever reads the trace has so many calls to read */
+    usleep(2000); /* a test that reads the trace has so many calls to read */
   }
   return NULL;
 }

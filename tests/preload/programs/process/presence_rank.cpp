@@ -45,7 +45,7 @@ bool fill_disk() {
       BPF_STMT(BPF_RET | BPF_K, fails),
   };
   const sock_fprog program{sizeof code / sizeof code[0], code};
-  // Unseen by the preload's objects, for which a filter is no full disk (narrowing.h).
+  // Unseen by the preload's objects, for which a filter is no full disk (privilege_drop.h).
   using namespace iotune;
   return raw::call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1) == 0 &&
          raw::call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, raw::word(&program)) == 0;

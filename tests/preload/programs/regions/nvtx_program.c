@@ -1,4 +1,4 @@
-/* Pushes and pops ranges as a program with NVTX's header does. Stands for that header: it has the
+/* Pushes and pops ranges as a program with NVTX's header does. In place of that header: it has the
  * part of the interface between NVTX and a tool that finds the tool and hands it the tables. */
 #include <dlfcn.h>
 #include <fcntl.h>

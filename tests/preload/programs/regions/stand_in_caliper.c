@@ -1,4 +1,4 @@
-/* Stands for libcaliper: the two functions of its C interface that mark regions, which count. */
+/* In place of libcaliper: the two functions of its C interface that mark regions, which count. */
 #include <stdio.h>
 
 #pragma GCC visibility push(default)

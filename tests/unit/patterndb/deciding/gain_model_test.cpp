@@ -115,7 +115,7 @@ Surface surface() {
   return found;
 }
 
-TEST_F(StoredGains, TrialsAreToldOnce) {
+TEST_F(StoredGains, TrialsAreCountedOnce) {
   PatternDb db = create(at("patterns.db"));
   EXPECT_EQ(must(db.add_surface(surface())), 2u);
   EXPECT_EQ(must(db.add_surface(surface())), 0u);

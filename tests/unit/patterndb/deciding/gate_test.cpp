@@ -227,7 +227,7 @@ TEST_F(Gate, AConfigurationPassesItAndMayForce) {
   EXPECT_FALSE(decide(asked, places()));
 }
 
-// Whoever makes a decision: without the gate it is never given out.
+// No matter who makes a decision: without the gate it is never given out.
 TEST_F(Gate, NoDecisionIsGivenOutWithoutIt) {
   Decision decision;
   decision.settings = must(Settings::parse("chunk_cache=1048576"));

@@ -97,7 +97,7 @@ TEST_F(ADatabase, ThatChangedIsAskedAgain) {
   write_file(path, "some more");
   EXPECT_EQ(found(answers, asked_of("/a/plt0009.h5"), database_file(path).value()), "none");
   EXPECT_EQ(found(answers, asked_of("/a/plt0009.h5"), none), "no database");
-  // Below a file there is no folder: whether a database is there cannot be told.
+  // Below a file there is no folder: whether a database is there is not known.
   EXPECT_FALSE(database_file(path + "/patterns.db").has_value());
 }
 

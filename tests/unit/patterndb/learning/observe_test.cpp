@@ -29,8 +29,8 @@ analyzer::RunSummary flash_run(const std::string& folder) {
   file.path = folder + "/flash_hdf5_chk_0001";
   file.datasets = {dataset("/small", 10), dataset("/a", 1000), dataset("/b", 1000),
                    dataset("/c", 1000), dataset("/read", 500, false)};
-  file.speaker = 1;
-  file.speaker_count = 3;
+  file.dominant_dataset = 1;
+  file.dominant_count = 3;
   file.bytes_written = 48160;
   file.io_seconds = 1.5;
   file.opened_at_seconds = 2;
@@ -65,11 +65,11 @@ TEST_F(Observe, DatasetsOfOnePatternJoin) {
   ASSERT_EQ(observation.files.size(), 1u);
   const ObservedFile& file = observation.files[0];
   ASSERT_EQ(file.uses.size(), 3u);
-  EXPECT_FALSE(file.uses[0].speaker);
-  EXPECT_TRUE(file.uses[1].speaker);
+  EXPECT_FALSE(file.uses[0].is_dominant);
+  EXPECT_TRUE(file.uses[1].is_dominant);
   EXPECT_EQ(file.uses[1].datasets, 3u);
   EXPECT_EQ(file.uses[1].dataset, "/a");
-  EXPECT_TRUE(file.uses[2].speaker);  // for reads
+  EXPECT_TRUE(file.uses[2].is_dominant);  // for reads
   EXPECT_EQ(file.observed_at, 1002);
   EXPECT_EQ(file.workload.file, "flash_hdf#_chk_#");
   EXPECT_EQ(file.workload.program, "flash-io");
@@ -110,7 +110,7 @@ TEST_F(Observe, AFileOfMpiIoHasAPlatformWithoutHdf5) {
   EXPECT_EQ(file.platform.hdf5, "none");
   EXPECT_EQ(file.platform.mpi, "MPICH 4.0.2");
   ASSERT_EQ(file.uses.size(), 1U);
-  EXPECT_TRUE(file.uses[0].speaker);
+  EXPECT_TRUE(file.uses[0].is_dominant);
 }
 
 TEST_F(Observe, WhatLiesBeneathHdf5IsNoPatternOfItsOwn) {

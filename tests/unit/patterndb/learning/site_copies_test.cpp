@@ -30,7 +30,7 @@ class SiteCopies : public Folder {
     places.lower = lower_;
     return must(decide(vpic_question(), places));
   }
-  // A run that was told so, and took this long.
+  // A run that got this, and took this long.
   void run(const Decision& decision, double seconds = 1) {
     ++now_;
     Observation observation = vpic_run(now_, "run-" + std::to_string(now_));
@@ -79,7 +79,7 @@ TEST_F(SiteCopies, ARunThatGotItLeavesACopy) {
   EXPECT_EQ(next.row, rows[0]["id"]);
   EXPECT_NE(next.message.find("copied from " + site_), std::string::npos) << next.message;
   EXPECT_EQ(asked(0).source, IOTUNE_SOURCE_EXPLORE);
-  // Told by the copy, runs make no other.
+  // With answers of the copy, runs make no other.
   run(next);
   EXPECT_EQ(own_rows().size(), 1u);
 }

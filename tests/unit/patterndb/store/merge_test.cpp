@@ -47,7 +47,7 @@ TEST_F(Merge, OnlyThePlatformsThatFitAndNothingTwice) {
   EXPECT_EQ(exported()["tunings"].size(), 2u);
 }
 
-TEST_F(Merge, TheNewestAnswerHoldsWhoeverGaveIt) {
+TEST_F(Merge, TheNewestAnswerHoldsNoMatterWhoGaveIt) {
   must(here_.add_tuning(on("ext4", "cb_nodes=2", 100)));
   must(here_.add_tuning(on("lustre", "cb_nodes=2", 300)));
   must(other_.add_tuning(on("ext4", "cb_nodes=4", 200)));
@@ -103,15 +103,15 @@ TEST_F(Merge, WhatAWorkloadShowedHereHoldsBesideWhatItShowedElsewhere) {
   elsewhere.files[0].workload.program = "unknown-here";
   must(other_.add_observation(elsewhere, "another"));
   merge();
-  const auto speaks = [&](const char* program) {
+  const auto dominant_of = [&](const char* program) {
     const Workload workload{program, "vpic#.h5", 4, 1};
     return must(here_.pattern_of(workload, true)).value_or(KnownPattern());
   };
-  EXPECT_EQ(speaks("vpic-io").byte_key, byte_key(vpic()));
-  EXPECT_TRUE(speaks("vpic-io").settled);
-  EXPECT_EQ(speaks("unknown-here").last_seen, 100);
+  EXPECT_EQ(dominant_of("vpic-io").byte_key, byte_key(vpic()));
+  EXPECT_TRUE(dominant_of("vpic-io").settled);
+  EXPECT_EQ(dominant_of("unknown-here").last_seen, 100);
   must(here_.add_observation(vpic_run(1000), "own again"));
-  EXPECT_TRUE(speaks("vpic-io").settled);
+  EXPECT_TRUE(dominant_of("vpic-io").settled);
   EXPECT_EQ(exported()["drifts"].size(), 0u);
 }
 

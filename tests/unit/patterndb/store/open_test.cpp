@@ -24,7 +24,7 @@ class Open : public Folder {
   std::string path_ = at("patterns.db");
 };
 
-TEST_F(Open, MissingIsToldAndNotMade) {
+TEST_F(Open, MissingIsReportedAndNotMade) {
   EXPECT_EQ(message(), path_ + ": no pattern database there");
   EXPECT_EQ(message(Access::kReadWrite), path_ + ": no pattern database there");
   EXPECT_FALSE(exists(path_));
@@ -65,7 +65,7 @@ TEST_F(Open, AnotherProgramsDatabaseIsLeftAlone) {
   EXPECT_EQ(message(Access::kReadOnly), path_ + ": a database, but none of iotune");
 }
 
-TEST_F(Open, GarbageIsToldAsDamage) {
+TEST_F(Open, GarbageIsReportedAsDamage) {
   write_file(path_, std::string(5000, 'x'));
   EXPECT_NE(message().find(path_ + ": the pattern database is damaged or no database"),
             std::string::npos);

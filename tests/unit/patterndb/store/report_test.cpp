@@ -37,10 +37,10 @@ TEST_F(Report, QueryInBytesFindsIorsTwin) {
 
 TEST_F(Report, AnswersReachTheTwinsRow) {
   must(db_.add_tuning(tuned(vpic(), "cb_nodes=2")));
-  Tuning untold = tuned(ior(), "");
-  untold.platform.filesystem = "xfs";
-  untold.state = State::kDefaultIsBest;
-  must(db_.add_tuning(untold));
+  Tuning unreported = tuned(ior(), "");
+  unreported.platform.filesystem = "xfs";
+  unreported.state = State::kDefaultIsBest;
+  must(db_.add_tuning(unreported));
   Json found = query("<1D,(BLOCK),(4194304)>");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0]["answers"].size(), 2u);

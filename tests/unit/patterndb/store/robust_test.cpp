@@ -84,11 +84,11 @@ class Robust : public Folder {
   }
 
   // Writers are killed one by one at drawn moments, each followed by another. Each run that was
-  // told, and whether it was stored directly.
+  // reported, and whether it was stored directly.
   std::map<std::string, bool> torture(int deaths) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
-    std::map<std::string, bool> told;
+    std::map<std::string, bool> reported;
     int started = 0;
     std::mt19937 random(11);
     std::vector<pid_t> writers;
@@ -131,9 +131,9 @@ class Robust : public Folder {
     ::close(ends[1]);
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-      told[line.substr(0, line.find(' '))] = line.find(' ') != std::string::npos;
+      reported[line.substr(0, line.find(' '))] = line.find(' ') != std::string::npos;
     }
-    return told;
+    return reported;
   }
 
   static int deaths() {
@@ -141,18 +141,18 @@ class Robust : public Folder {
     return rounds == nullptr ? 60 : atoi(rounds);
   }
 
-  void nothing_is_lost(const std::map<std::string, bool>& told) {
+  void nothing_is_lost(const std::map<std::string, bool>& reported) {
     must(must(PatternDb::open(path_, {Access::kCreate, 5000})).ingest_spool(spool_, 1000000));
     EXPECT_EQ(checked(), "ok");
     std::set<std::string> in_database = stored();
-    EXPECT_GT(told.size(), static_cast<std::size_t>(kWriters));
+    EXPECT_GT(reported.size(), static_cast<std::size_t>(kWriters));
     std::size_t directly = 0;
-    for (const auto& [run, stored] : told) {
+    for (const auto& [run, stored] : reported) {
       EXPECT_TRUE(in_database.count(run) == 1) << run << " was kept, and is lost";
       directly += stored ? 1 : 0;
     }
     EXPECT_GT(directly, 0u) << "no run's end found the database free";
-    EXPECT_LT(directly, told.size());
+    EXPECT_LT(directly, reported.size());
     for (const auto& entry : std::filesystem::directory_iterator(spool_)) {
       // What a death interrupted has a hidden name, and no observation is called bad.
       EXPECT_EQ(entry.path().filename().string()[0], '.') << entry.path();
@@ -168,10 +168,10 @@ TEST_F(Robust, SixteenWritersAndSuddenDeaths) {
 
 TEST_F(Robust, TheSameOnANetworkFileSystem) {
   PretendFilesystem pretend(kNfs);
-  std::map<std::string, bool> told = torture(deaths());
+  std::map<std::string, bool> reported = torture(deaths());
   // A writer may have died with the lock, which holds for ten minutes else.
   unlink((path_ + ".lock").c_str());
-  nothing_is_lost(told);
+  nothing_is_lost(reported);
 }
 
 TEST_F(Robust, AFullDiskIsSaidAndLosesNothing) {

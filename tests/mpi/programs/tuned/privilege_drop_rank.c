@@ -1,5 +1,5 @@
-// narrowed_rank RANK: two ranks write a file by MPI-IO. Then one of them installs a filter for its
-// system calls, and both write another one. Each says what cb_buffer_size its files have.
+// privilege_drop_rank RANK: two ranks write a file by MPI-IO. Then one of them installs a filter
+// for its system calls, and both write another one. Each says what cb_buffer_size its files have.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <mpi.h>
@@ -38,11 +38,11 @@ static void write_file(const char* name, int rank) {
 
 int main(int count, char** arguments) {
   int rank = 0;
-  const int narrowed = count > 1 ? atoi(arguments[1]) : 0;
+  const int dropping = count > 1 ? atoi(arguments[1]) : 0;
   MPI_Init(&count, &arguments);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   write_file("first", rank);
-  if (rank == narrowed) {
+  if (rank == dropping) {
     struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {1, &allow};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||

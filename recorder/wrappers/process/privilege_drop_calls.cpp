@@ -1,4 +1,4 @@
-// Wrappers of the calls by which a program takes rights away from itself (narrowing.h), or the
+// Wrappers of the calls by which a program takes rights away from itself (privilege_drop.h), or the
 // place of our buffer. They are not recorded. prctl and syscall have all the words that they may
 // have: a word that the program did not pass is handed on as it is.
 #include <linux/seccomp.h>
@@ -10,10 +10,10 @@
 #include <cstdint>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/narrowing.h"
+#include "core/process/privilege_drop.h"
 #include "core/process/working_directory.h"
 #include "recorder/ring/process_buffer.h"
-#include "recorder/wrappers/process/narrowing_call.h"
+#include "recorder/wrappers/process/privilege_drop_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 namespace iotune::recorder {
@@ -21,17 +21,17 @@ namespace {
 
 constexpr long kUnchanged = -1;  // of setresuid and its like
 
-// Makes the call; it narrows where `narrows`.
+// Makes the call, which drops privileges where `drops`.
 template <typename Call>
-auto narrowing(bool narrows, Loss loss, Call call, bool all_threads = false,
-               MemoryLimit limit = {}) noexcept {
-  if (!narrows) return call();
+auto dropping(bool drops, Loss loss, Call call, bool all_threads = false,
+              MemoryLimit limit = {}) noexcept {
+  if (!drops) return call();
   const int kept = errno;
-  NarrowingCall narrowed(loss, limit);
-  if (all_threads) narrowed.wait_for_other_threads();
+  PrivilegeDropCall drop(loss, limit);
+  if (all_threads) drop.wait_for_other_threads();
   errno = kept;
   const auto result = call();
-  if (result < 0) narrowed.failed();
+  if (result < 0) drop.failed();
   return result;
 }
 
@@ -42,7 +42,7 @@ long effective_user() noexcept {
 // A user of files who is another one than now. The same one loses nothing.
 bool is_other_user(std::uint64_t user) noexcept {
   const auto asked = static_cast<std::int32_t>(user);
-  return asked != kUnchanged && !is_narrowed() &&
+  return asked != kUnchanged && !has_dropped_privileges() &&
          asked != static_cast<std::int32_t>(effective_user());
 }
 
@@ -50,7 +50,7 @@ bool is_other_user(std::uint64_t user) noexcept {
 bool is_tighter(int resource, const struct rlimit& wanted) noexcept {
   // Descriptors of iotune's own lie high (high_descriptor.h), and need such a number.
   constexpr rlim_t kFewDescriptors = 64;
-  if (is_narrowed()) return false;
+  if (has_dropped_privileges()) return false;
   switch (resource) {
     case RLIMIT_FSIZE:
     case RLIMIT_AS:
@@ -89,17 +89,17 @@ Loss loss_of_seccomp(bool strict) noexcept {
   return strict ? Loss::kCallsAndCounter : Loss::kCalls;
 }
 
-struct Narrows {
+struct Drop {
   bool does;
   Loss loss;
   MemoryLimit limit = {};
 };
 
-Narrows of_limit(int resource, const void* limit) noexcept {
+Drop of_limit(int resource, const void* limit) noexcept {
   return {is_tighter(resource, limit), Loss::kFiles, memory_limit(resource, limit)};
 }
 
-Narrows of_prctl(long option, long argument) noexcept {
+Drop of_prctl(long option, long argument) noexcept {
   switch (option) {
     case PR_SET_SECCOMP:
       return {true, loss_of_seccomp(argument == SECCOMP_MODE_STRICT)};
@@ -114,7 +114,7 @@ Narrows of_prctl(long option, long argument) noexcept {
 #define SYS_landlock_restrict_self 446
 #endif
 
-Narrows of_syscall(long number, long a, long b, long c) noexcept {
+Drop of_syscall(long number, long a, long b, long c) noexcept {
   switch (number) {
     case SYS_seccomp:
       return {a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER,
@@ -174,13 +174,13 @@ using SystemCall = long(long, long, long, long, long, long, long);
 // `user`: who is to touch files from now on.
 template <typename Call>
 int set_user(unsigned user, Call call) noexcept {
-  return narrowing(is_other_user(user), Loss::kFiles, call);
+  return dropping(is_other_user(user), Loss::kFiles, call);
 }
 
 template <typename Call>
 int set_limit(int pid, int resource, const struct rlimit* limit, Call call) noexcept {
-  return narrowing(is_own_process(pid) && is_tighter(resource, limit), Loss::kFiles, call, false,
-                   memory_limit(resource, limit));
+  return dropping(is_own_process(pid) && is_tighter(resource, limit), Loss::kFiles, call, false,
+                  memory_limit(resource, limit));
 }
 
 }  // namespace
@@ -203,19 +203,20 @@ IOTUNE_EXPORT int own_prlimit64(int pid, int resource, const struct rlimit* limi
                                 struct rlimit* before) noexcept __asm__("prlimit64");
 
 // What the jump in front of them knows by name.
-extern const NumberSet iotune_narrowing_numbers [[gnu::visibility("hidden")]];
-constexpr NumberSet iotune_narrowing_numbers = set_of_numbers();
+extern const NumberSet iotune_privilege_drop_numbers [[gnu::visibility("hidden")]];
+constexpr NumberSet iotune_privilege_drop_numbers = set_of_numbers();
 [[gnu::visibility("hidden"), gnu::used]] constinit NextSymbol iotune_next_syscall;
 
-[[gnu::visibility("hidden"), gnu::used]] long iotune_narrowing_syscall(long number, long a, long b,
-                                                                       long c, long d, long e,
-                                                                       long f) noexcept {
+[[gnu::visibility("hidden"), gnu::used]] long iotune_privilege_drop_syscall(long number, long a,
+                                                                            long b, long c, long d,
+                                                                            long e,
+                                                                            long f) noexcept {
   auto* const real = iotune_next_syscall.find_as<SystemCall>("syscall");
   if (number == SYS_umount2) leave_for_unmount(reinterpret_cast<const char*>(a));
-  const auto [narrows, loss, limit] = of_syscall(number, a, b, c);
+  const auto [drops, loss, limit] = of_syscall(number, a, b, c);
   const bool all_threads = number == SYS_seccomp && (b & SECCOMP_FILTER_FLAG_TSYNC) != 0;
-  const long result = narrowing(
-      narrows, loss, [=] { return real(number, a, b, c, d, e, f); }, all_threads, limit);
+  const long result = dropping(
+      drops, loss, [=] { return real(number, a, b, c, d, e, f); }, all_threads, limit);
   if (number == SYS_chroot && result == 0) root_changes(reinterpret_cast<const char*>(a));
   return result;
 }
@@ -224,7 +225,7 @@ constexpr NumberSet iotune_narrowing_numbers = set_of_numbers();
                                                                    long c, long d, long e,
                                                                    long f) noexcept {
   iotune_next_syscall.find("syscall");
-  return iotune_narrowing_syscall(number, a, b, c, d, e, f);
+  return iotune_privilege_drop_syscall(number, a, b, c, d, e, f);
 }
 
 #if defined(__x86_64__)
@@ -239,9 +240,9 @@ syscall:
     endbr64
     cmpq $448, %rdi
     jae 1f
-    leaq iotune_narrowing_numbers(%rip), %rax
+    leaq iotune_privilege_drop_numbers(%rip), %rax
     btq %rdi, (%rax)
-    jc iotune_narrowing_syscall
+    jc iotune_privilege_drop_syscall
 1:  movq iotune_next_syscall(%rip), %rax
     testq %rax, %rax
     jz iotune_first_syscall
@@ -260,8 +261,8 @@ long own_syscall(long number, long a, long b, long c, long d, long e, long f) no
   const auto index = static_cast<unsigned long>(number);
   void* const real = iotune_next_syscall.known();
   if (__builtin_expect(real == nullptr, 0) ||
-      (index < kMostNumber && iotune_narrowing_numbers.has(index))) {
-    return iotune_narrowing_syscall(number, a, b, c, d, e, f);
+      (index < kMostNumber && iotune_privilege_drop_numbers.has(index))) {
+    return iotune_privilege_drop_syscall(number, a, b, c, d, e, f);
   }
   return reinterpret_cast<SystemCall*>(real)(number, a, b, c, d, e, f);
 }
@@ -269,25 +270,25 @@ long own_syscall(long number, long a, long b, long c, long d, long e, long f) no
 
 int own_prctl(int option, long a, long b, long c, long d) noexcept {
   static constinit NextSymbol next;
-  const Narrows made = of_prctl(option, a);
-  return narrowing(made.does, made.loss, next.prepare<int>("prctl", option, a, b, c, d));
+  const Drop made = of_prctl(option, a);
+  return dropping(made.does, made.loss, next.prepare<int>("prctl", option, a, b, c, d));
 }
 
 IOTUNE_EXPORT int chroot(const char* path) noexcept {
   static constinit NextSymbol next;
-  const int result = narrowing(true, Loss::kFiles, next.prepare<int>("chroot", path));
+  const int result = dropping(true, Loss::kFiles, next.prepare<int>("chroot", path));
   if (result == 0) root_changes(path);
   return result;
 }
 
 IOTUNE_EXPORT int setns(int fd, int kinds) noexcept {
   static constinit NextSymbol next;
-  return narrowing(true, Loss::kFiles, next.prepare<int>("setns", fd, kinds));
+  return dropping(true, Loss::kFiles, next.prepare<int>("setns", fd, kinds));
 }
 IOTUNE_EXPORT int unshare(int kinds) noexcept {
   static constinit NextSymbol next;
-  return narrowing(moves_files(static_cast<std::uint64_t>(kinds)), Loss::kFiles,
-                   next.prepare<int>("unshare", kinds));
+  return dropping(moves_files(static_cast<std::uint64_t>(kinds)), Loss::kFiles,
+                  next.prepare<int>("unshare", kinds));
 }
 
 IOTUNE_EXPORT int umount(const char* target) noexcept {

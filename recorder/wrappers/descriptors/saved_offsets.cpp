@@ -1,4 +1,4 @@
-#include "recorder/wrappers/descriptors/kept_positions.h"
+#include "recorder/wrappers/descriptors/saved_offsets.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -45,7 +45,7 @@ void keep(std::uint32_t file, std::int64_t position) noexcept {
 
 }  // namespace
 
-void keep_positions() noexcept {
+void save_offsets() noexcept {
   for (int fd = 0; fd < end_of_descriptors(); ++fd) {
     const std::uint32_t file = file_of_descriptor(fd);
     if (file == 0) continue;
@@ -55,11 +55,11 @@ void keep_positions() noexcept {
   }
 }
 
-void keep_position_of_opened(std::uint32_t file, bool appends) noexcept {
+void save_offset_of_opened(std::uint32_t file, bool appends) noexcept {
   keep(file, appends ? -1 : 0);
 }
 
-std::int64_t kept_position_before(std::uint32_t file, std::int64_t bytes, bool appends) noexcept {
+std::int64_t saved_offset_before(std::uint32_t file, std::int64_t bytes, bool appends) noexcept {
   Place* const place = place_of(file, false);
   if (appends && place != nullptr && bytes > 0) {
     __atomic_store_n(&place->position, -1, __ATOMIC_RELAXED);
@@ -68,7 +68,7 @@ std::int64_t kept_position_before(std::uint32_t file, std::int64_t bytes, bool a
   return __atomic_fetch_add(&place->position, bytes > 0 ? bytes : 0, __ATOMIC_RELAXED);
 }
 
-void keep_position_after_seek(std::uint32_t file, std::int64_t position) noexcept {
+void save_offset_after_seek(std::uint32_t file, std::int64_t position) noexcept {
   Place* const place = position < 0 ? nullptr : place_of(file, false);
   if (place != nullptr) __atomic_store_n(&place->position, position, __ATOMIC_RELAXED);
 }

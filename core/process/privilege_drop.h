@@ -1,9 +1,9 @@
-// A program may take rights away from itself: system calls (seccomp), the processor's counter
+// A program may drop privileges: system calls (seccomp), the processor's counter
 // (PR_SET_TSC), its root or user, its limits. From that moment on iotune does nothing that the
 // program does not do itself: no system call, no new memory, no file. What was recorded is handed
 // over before; what fits into memory that is mapped already is still recorded afterwards.
 //
-// A filter that the process inherited at its start (containers) is no narrowing. A forbidden
+// A filter that the process inherited at its start (containers) is no privilege drop. A forbidden
 // counter is noticed at the first time stamp (ticks.h).
 #pragma once
 
@@ -11,11 +11,11 @@ namespace iotune {
 
 // Set once and for the whole process, even where one thread alone gave up rights. Inline, because
 // locks and private memory are also used by a library of its own, which has its own copy.
-__attribute__((visibility("hidden"))) inline constinit bool g_narrowed = false;
+__attribute__((visibility("hidden"))) inline constinit bool g_privileges_dropped = false;
 
 // True: iotune makes no system call, maps no memory and waits for no lock.
-inline bool is_narrowed() noexcept {
-  return __builtin_expect(__atomic_load_n(&g_narrowed, __ATOMIC_RELAXED), 0);
+inline bool has_dropped_privileges() noexcept {
+  return __builtin_expect(__atomic_load_n(&g_privileges_dropped, __ATOMIC_RELAXED), 0);
 }
 
 }  // namespace iotune

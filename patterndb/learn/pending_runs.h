@@ -19,14 +19,14 @@ using analyzer::StopWhen;
 // tuner/decision/run_end.cpp. DATABASE: database_mark(). held: of a run that was not to draw which
 // files go without settings. Beside it, of the same name but for its end: a link that says where
 // the user finds the trace (.path), and how far the analysis has come (.state).
-inline constexpr char kKeptSuffix[] = ".trace", kPathSuffix[] = ".path";
+inline constexpr char kPendingSuffix[] = ".trace", kPathSuffix[] = ".path";
 inline constexpr char kHeldMark[] = "-held";
 
-// Which database a kept run's observation is for: 16 hexadecimal digits of FNV-1a of its path.
+// Which database a pending run's observation is for: 16 hexadecimal digits of FNV-1a of its path.
 std::string database_mark(std::string_view database);
 
 struct LearnPlaces {
-  std::string folder;  // of the kept runs; empty or missing: there are none
+  std::string folder;  // of the pending runs; empty or missing: there are none
   std::string database, spool;
   std::vector<std::string> lower = {};  // databases that runs may have got answers of
 };
@@ -45,9 +45,9 @@ struct LearnReport {
   std::size_t left = 0;    // runs that wait, of this database
 };
 
-// Goes on with the kept runs, the one that ends first where it is small, then the oldest. Where
+// Goes on with the pending runs, the one that ends first where it is small, then the oldest. Where
 // another process does so already nothing is done. At least one step is made: time is looked at
 // after it. A death at any moment loses nothing and counts nothing twice.
-Result<LearnReport> learn_from_kept_runs(const LearnRequest& request) noexcept;
+Result<LearnReport> learn_from_pending_runs(const LearnRequest& request) noexcept;
 
 }  // namespace iotune::patterndb

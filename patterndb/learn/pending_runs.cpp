@@ -1,4 +1,4 @@
-#include "patterndb/learn/kept_runs.h"
+#include "patterndb/learn/pending_runs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -110,22 +110,22 @@ std::set<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-std::vector<std::string> kept_for(const std::set<std::string>& names, const std::string& mark) {
-  const std::string ends[] = {"-" + mark + kKeptSuffix, "-" + mark + kHeldMark + kKeptSuffix};
-  std::vector<std::string> kept;
+std::vector<std::string> pending_for(const std::set<std::string>& names, const std::string& mark) {
+  const std::string ends[] = {"-" + mark + kPendingSuffix, "-" + mark + kHeldMark + kPendingSuffix};
+  std::vector<std::string> pending;
   for (const std::string& name : names) {
-    if (name.ends_with(ends[0]) || name.ends_with(ends[1])) kept.push_back(name);
+    if (name.ends_with(ends[0]) || name.ends_with(ends[1])) pending.push_back(name);
   }
-  return kept;
+  return pending;
 }
 
-// What a death left of a run that is not kept any more, or not yet.
+// What a death left of a run that is not pending any more, or not yet.
 void remove_orphans(const std::string& folder, const std::set<std::string>& names) {
   constexpr time_t kOldSeconds = 3600;
   for (const std::string& name : names) {
     const bool beside =
         name.ends_with(kStateSuffix) || name.ends_with(kPathSuffix) || name.ends_with(kFreshSuffix);
-    if (!beside || names.contains(without_end(name) + kKeptSuffix)) continue;
+    if (!beside || names.contains(without_end(name) + kPendingSuffix)) continue;
     struct stat status;
     const std::string path = folder + name;
     if (lstat(path.c_str(), &status) == 0 && status.st_mtime + kOldSeconds < time(nullptr)) {
@@ -158,19 +158,19 @@ class Learner {
     if (alone) {
       const std::set<std::string> names = names_in(folder_);
       remove_orphans(folder_, names);
-      std::vector<std::string> kept = kept_for(names, mark());
-      const auto own = std::find(kept.begin(), kept.end(), request_.own_name);
-      if (until_ns_ != 0 && own != kept.end() && kept.size() > 1 && own_is_small()) {
+      std::vector<std::string> pending = pending_for(names, mark());
+      const auto own = std::find(pending.begin(), pending.end(), request_.own_name);
+      if (until_ns_ != 0 && own != pending.end() && pending.size() > 1 && own_is_small()) {
         // The oldest first, else runs that each take all of their time would never be learnt from.
         // Half of the time: behind a very long run short ones are learnt from as well.
-        kept.erase(own);
+        pending.erase(own);
         until_ns_ = began_ns_ + (request_.until_ns - std::min(began_ns_, request_.until_ns)) / 2;
-        learn_in_order(kept);
+        learn_in_order(pending);
         until_ns_ = request_.until_ns;
-        kept = {request_.own_name};
+        pending = {request_.own_name};
         began_ = left_off_ = false;
       }
-      learn_in_order(kept);
+      learn_in_order(pending);
       flock(lock.number(), LOCK_UN);  // not by closing alone: a child of a fork would keep it
     }
     if (has_spool_files(request_.places.spool) && has_time_to_store()) {
@@ -184,8 +184,8 @@ class Learner {
  private:
   std::string mark() const { return database_mark(request_.places.database); }
 
-  void learn_in_order(const std::vector<std::string>& kept) {
-    for (const std::string& name : kept) {
+  void learn_in_order(const std::vector<std::string>& pending) {
+    for (const std::string& name : pending) {
       if (left_off_ || (began_ && stop())) {
         ++report_.left;
         continue;
@@ -212,7 +212,7 @@ class Learner {
     const std::string trace = name.empty() ? request_.own_trace : folder_ + name;
     const std::string base = folder_ + without_end(name), state = base + kStateSuffix;
     auto summary = analyzer::ResumableSummary::open(trace);
-    // A kept run that cannot be read is dropped below: it would be tried again without end.
+    // A pending run that cannot be read is dropped below: it would be tried again without end.
     if (!summary && name.empty()) throw Fault{summary.error().text()};
     if (summary) {
       const std::string before = name.empty() ? std::string() : contents(state);
@@ -243,15 +243,16 @@ class Learner {
 
   void leave(Observation observation, const std::string& name, const std::string& run) {
     if (observation.files.empty()) return;
-    const bool held = name.empty() ? request_.own_held
-                                   : name.find(std::string(kHeldMark) + kKeptSuffix) != name.npos;
+    const bool held = name.empty()
+                          ? request_.own_held
+                          : name.find(std::string(kHeldMark) + kPendingSuffix) != name.npos;
     // Nobody drew whether these got their settings: they say nothing in a test that rests on it.
     for (ObservedFile& file : observation.files) {
       const bool settings = is_of_database(source_named(file.decision_source));
       if (settings && held) file.decision_source = "held";
     }
     // One name however often a death makes it be done again.
-    const std::string as = name.empty() ? spool_name(run) : spool_name_of_kept(name);
+    const std::string as = name.empty() ? spool_name(run) : spool_name_of_pending(name);
     const LearnPlaces& places = request_.places;
     if (!has_time_to_store()) {
       if (auto left = leave_in_spool(observation, places.spool, as); !left) {
@@ -265,7 +266,7 @@ class Learner {
       }
     });
   }
-  static std::string spool_name_of_kept(const std::string& name) {
+  static std::string spool_name_of_pending(const std::string& name) {
     return without_end(name) + kSpoolSuffix;
   }
 
@@ -316,7 +317,7 @@ std::string database_mark(std::string_view database) {
   return mark;
 }
 
-Result<LearnReport> learn_from_kept_runs(const LearnRequest& request) noexcept {
+Result<LearnReport> learn_from_pending_runs(const LearnRequest& request) noexcept {
   return guarded<LearnReport>([&] { return Learner(request).run(); });
 }
 

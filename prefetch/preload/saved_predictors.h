@@ -16,36 +16,36 @@
 namespace iotune::prefetch {
 
 // Each is a file in the user's home: who opens one a thousand times must not fill that.
-inline constexpr std::uint32_t kMostKeptOfPath = 64;
+inline constexpr std::uint32_t kMostSavedOfPath = 64;
 // Of fewer reads nothing is worth a file, and files of a few reads come by the thousand.
-inline constexpr std::uint64_t kLeastReadsKept = 8;
+inline constexpr std::uint64_t kLeastReadsSaved = 8;
 
-struct KeptKey {
+struct SavedKey {
   std::uint64_t path = 0;  // its hash; 0: nothing is kept
   std::uint32_t ordinal = 0;
 };
 
 // Once: where the user's state is, and how to ask for the rank.
-void set_up_kept(const PrefetchHost& host) noexcept;
+void set_up_saved(const PrefetchHost& host) noexcept;
 
 // Of so many streams of a path, and of the process, something is kept; of others nothing.
-KeptKey kept_key(int fd) noexcept;
+SavedKey saved_key(int fd) noexcept;
 
-// What an earlier run left, in memory until release_kept; empty where there is nothing. A file that
-// is damaged goes.
-std::span<const std::byte> read_kept(const KeptKey& key, const char* predictor) noexcept;
-void release_kept(std::span<const std::byte> kept) noexcept;
+// What an earlier run left, in memory until release_saved; empty where there is nothing. A file
+// that is damaged goes.
+std::span<const std::byte> read_saved(const SavedKey& key, const char* predictor) noexcept;
+void release_saved(std::span<const std::byte> saved) noexcept;
 
 // It was of use: of the folder's files the others are older now.
-void touch_kept(const KeptKey& key, const char* predictor) noexcept;
+void touch_saved(const SavedKey& key, const char* predictor) noexcept;
 
 // The files of a path, one by one. It has the folder open.
-class KeptOfPath {
+class SavedOfPath {
  public:
-  KeptOfPath(std::uint64_t path, const char* predictor) noexcept;
-  ~KeptOfPath();
-  KeptOfPath(const KeptOfPath&) = delete;
-  KeptOfPath& operator=(const KeptOfPath&) = delete;
+  SavedOfPath(std::uint64_t path, const char* predictor) noexcept;
+  ~SavedOfPath();
+  SavedOfPath(const SavedOfPath&) = delete;
+  SavedOfPath& operator=(const SavedOfPath&) = delete;
 
   // A bit for each number that has a file.
   std::uint64_t numbers() noexcept;
@@ -61,10 +61,10 @@ class KeptOfPath {
 // Replaces what this key's stream has written, as a whole. What another stream has left stays: then
 // the key's number becomes the next that is free, or where none is, that of the path's oldest file,
 // which goes. False on any failure.
-bool write_kept(KeptKey& key, const char* predictor, std::span<const std::byte> bytes,
-                bool is_own) noexcept;
+bool write_saved(SavedKey& key, const char* predictor, std::span<const std::byte> bytes,
+                 bool is_own) noexcept;
 
-void leave_kept_by_jump() noexcept;
+void leave_saved_by_jump() noexcept;
 
 // The accesses of a stream on their way into a plan. Bounded: what does not fit any more is left
 // out, and the plan ends there.
@@ -75,7 +75,7 @@ class PlanRecorder {
   void add(const patterns::Extent& access) noexcept;
   // The plan so far; what it lies in is the recorder's.
   std::span<const std::byte> finish() noexcept;
-  // The same in memory of its own, to be given back by release_kept(); it can be gone on with
+  // The same in memory of its own, to be given back by release_saved(); it can be gone on with
   // adding. Empty where there is no memory, or the plan has ended.
   std::span<const std::byte> copy() noexcept;
   void release() noexcept;

@@ -8,15 +8,15 @@ from typing import Any
 from support.installed.user_home import Home
 
 
-def told_by_hand(home: Home, settings: str) -> None:
+def given_by_hand(home: Home, settings: str) -> None:
     """An answer for the only pattern."""
     (pattern,) = home.asked("db", "list")["patterns"]
     home.type("db", "add", str(pattern["id"]), settings)
 
 
-def told_as_measured(home: Home, settings: str) -> None:
+def given_as_measured(home: Home, settings: str) -> None:
     """The same with a gain, without the minutes that a measurement takes."""
-    told_by_hand(home, settings)
+    given_by_hand(home, settings)
     (database,) = home.root.rglob("patterns.db")
     with sqlite3.connect(database) as opened:
         opened.execute("UPDATE tunings SET gain = 1.5, low = 1.4, high = 1.6, rounds = 5")

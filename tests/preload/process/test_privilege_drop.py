@@ -23,7 +23,7 @@ def run(place: Place, kind: str, *more: object, preload: bool, folder: str) -> t
     work.mkdir()
     (work / "root").mkdir()
     os.chmod(work, 0o777)
-    done = place.run(place.bin / "narrowing", kind, *more, preload=preload, cwd=work)
+    done = place.run(place.bin / "privilege_drop", kind, *more, preload=preload, cwd=work)
     return done, work
 
 
@@ -60,7 +60,7 @@ def steps(function: str) -> list[tuple[str, int, int]]:
 
 
 def drawn() -> list[tuple[str, int, int]]:
-    """What programs/process/narrowing.c makes after its blocks where it makes many."""
+    """What programs/process/privilege_drop.c makes after its blocks where it makes many."""
     state, made = 1, []
     for _ in range(MANY):
         state = (state * 1664525 + 1013904223) % 2**32
@@ -73,7 +73,7 @@ def later() -> list[tuple[str, int, int]]:
     return [("pwrite", BLOCK, BLOCK * (BLOCKS + i)) for i in range(BLOCKS)]
 
 
-def narrowed(place: Place, kind: str, root: bool = False, after: str = "after") -> None:
+def dropped(place: Place, kind: str, root: bool = False, after: str = "after") -> None:
     """What came before is in the trace that was asked for, what came after in the buffer."""
     if root and os.getuid() != 0:
         not_verified(f"{kind}: wants root")
@@ -127,7 +127,7 @@ def unmount(place: Place) -> None:
     # In a namespace of mounts of its own.
     mounted = f"mount -t tmpfs none '{memory}' && exec env \"$@\""
     launch = ("unshare", "-m", "sh", "-c", mounted, "sh")
-    program = (place.bin / "narrowing", "unmount")
+    program = (place.bin / "privilege_drop", "unmount")
     bare = place.run(*launch, *program, preload=False, cwd=work)
     if bare.err.startswith(b"unshare: "):
         not_verified(f"unmount: {bare.err.decode().strip()}")
@@ -145,7 +145,7 @@ def unmount(place: Place) -> None:
 
 def inherited(place: Place) -> None:
     """A wrapper sets a filter, as containers do, and executes the program."""
-    as_usual(place, "inherited", place.bin / "narrowing")
+    as_usual(place, "inherited", place.bin / "privilege_drop")
 
 
 def little_memory(place: Place, kind: str) -> None:
@@ -165,10 +165,10 @@ def little_memory(place: Place, kind: str) -> None:
 
 
 CASES: dict[str, Callable[[Place], None]] = {
-    **{kind: partial(narrowed, kind=kind)
+    **{kind: partial(dropped, kind=kind)
        for kind in ("prctl", "syscall", "strict", "thread", "later-thread", "child", "many", "size",
                     "descriptors", "memory")},
-    **{kind: partial(narrowed, kind=kind, root=True) for kind in ("chroot", "user", "mounts")},
+    **{kind: partial(dropped, kind=kind, root=True) for kind in ("chroot", "user", "mounts")},
     "little-data": partial(little_memory, kind="data"),
     "little-addresses": partial(little_memory, kind="addresses"),
     "little-stack": partial(little_memory, kind="stack"),

@@ -1,4 +1,4 @@
-#include "prefetch/preload/kept_folder.h"
+#include "prefetch/preload/saved_folder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -49,7 +49,7 @@ bool is_draft(const char* name) noexcept {
          std::strspn(dot + 1, "0123456789") == std::strlen(dot + 1);
 }
 
-bool is_kept(const char* name) noexcept {
+bool is_saved(const char* name) noexcept {
   return ends_with(name, ".recorded") || ends_with(name, ".markov") || ends_with(name, ".files");
 }
 
@@ -77,7 +77,7 @@ bool remove_oldest(int folder) noexcept {
       }
       return true;
     }
-    if (!is_kept(name)) return true;
+    if (!is_saved(name)) return true;
     bytes += static_cast<std::uint64_t>(status.st_size);
     ++files;
     g_oldest.add(name, status);
@@ -96,13 +96,13 @@ bool remove_oldest(int folder) noexcept {
 
 }  // namespace
 
-void set_up_kept_folder(const PrefetchHost& host) noexcept {
+void set_up_saved_folder(const PrefetchHost& host) noexcept {
   host.enlist(g_after_fork);
   if (host.state_home != nullptr) g_path << host.state_home << "/iotune/prefetch";
   if (g_path.cut()) g_path.clear();
 }
 
-int open_kept_folder(bool make) noexcept {
+int open_saved_folder(bool make) noexcept {
   if (g_path.size() == 0) return -1;
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   const int folder = raw::open(g_path.c_str(), kFlags, 0);
@@ -111,7 +111,7 @@ int open_kept_folder(bool make) noexcept {
   return raw::open(g_path.c_str(), kFlags, 0);
 }
 
-void bound_kept_folder(int folder) noexcept {
+void bound_saved_folder(int folder) noexcept {
   const ThreadGuard guard(g_lock);
   if (g_added++ % kSeldom != 0) return;
   constexpr int kMostRounds = 8;
@@ -121,7 +121,7 @@ void bound_kept_folder(int folder) noexcept {
   }
 }
 
-void leave_kept_folder_by_jump() noexcept {
+void leave_saved_folder_by_jump() noexcept {
   release_by_jump(g_lock);
 }
 

@@ -1,4 +1,4 @@
-#include "recorder/wrappers/process/narrowing_call.h"
+#include "recorder/wrappers/process/privilege_drop_call.h"
 
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -22,14 +22,14 @@
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "recorder/wrappers/descriptors/kept_positions.h"
+#include "recorder/wrappers/descriptors/saved_offsets.h"
 
 namespace iotune::recorder {
 namespace {
 
-// For whoever joins the buffer: where the program's user wants the trace, and that the buffer may
-// be without a call.
-void note_narrowing() noexcept {
+// For the process that joins the buffer: where the program's user wants the trace, and that the
+// buffer may be without a call.
+void note_privilege_drop() noexcept {
   static constinit ShortText<4096> path;
   static constinit ShortText<8192> text;
   text.clear();
@@ -76,15 +76,15 @@ void hand_over(Loss loss, MemoryLimit limit) noexcept {
   const bool asked = configuration().trace_path != nullptr || run_has_owner();
   const bool goes_on = loss != Loss::kFiles;
   if (!buffer_exists() && !(asked && goes_on && start_buffer())) return;
-  prepare_buffer_for_narrowing(!is_short_of_addresses(limit));
-  keep_positions();
-  note_narrowing();
+  prepare_buffer_for_privilege_drop(!is_short_of_addresses(limit));
+  save_offsets();
+  note_privilege_drop();
   if (configuration().trace_path != nullptr && writes_own_trace() && has_recorded_calls()) {
     write_own_trace();
   }
 }
 
-// Zeros that are not in use, and cannot come into use while the program is narrowed: read-only
+// Zeros that are not in use, and cannot come into use after the privilege drop: read-only
 // pages do not count against RLIMIT_DATA.
 void protect_unused(bool protects) noexcept {
   protect_own_stack(protects);
@@ -93,40 +93,41 @@ void protect_unused(bool protects) noexcept {
 
 }  // namespace
 
-NarrowingCall::NarrowingCall(Loss loss, MemoryLimit limit) noexcept {
+PrivilegeDropCall::PrivilegeDropCall(Loss loss, MemoryLimit limit) noexcept {
   if (g_recording == kNothing || in_vfork_child()) return;
   // A signal handler that has interrupted code of ours cannot hand over, nor one without room: what
   // is in the buffer is joined by the next iotune command. So is what MPI does while it starts.
-  const bool hands_over = !is_narrowed() && t_thread.ours == 0 && !on_small_alternate_stack();
+  const bool hands_over =
+      !has_dropped_privileges() && t_thread.ours == 0 && !on_small_alternate_stack();
   const bool without_counter = loss == Loss::kCounter || loss == Loss::kCallsAndCounter;
   const bool without_calls = loss == Loss::kCalls || loss == Loss::kCallsAndCounter;
-  narrows_ = loss != Loss::kCounter && !is_narrowed();
-  if (narrows_) remember_working_directory();
-  if (hands_over && narrows_) hand_over(loss, limit);
-  gave_back_ = narrows_ && limit.of == MemoryLimit::Of::kData;
+  drops_ = loss != Loss::kCounter && !has_dropped_privileges();
+  if (drops_) remember_working_directory();
+  if (hands_over && drops_) hand_over(loss, limit);
+  gave_back_ = drops_ && limit.of == MemoryLimit::Of::kData;
   if (gave_back_) protect_unused(true);
-  if (!is_narrowed() || without_counter) {
+  if (!has_dropped_privileges() || without_counter) {
     stops_counter_ = without_counter || without_calls;
     if (stops_counter_) {
       const OwnCode own;
       const TickReading reading = last_tick_reading(hands_over);
-      change_tick_source({without_counter, without_calls || is_narrowed()}, reading.clocks,
-                         reading.rate);
+      change_tick_source({without_counter, without_calls || has_dropped_privileges()},
+                         reading.clocks, reading.rate);
     }
   }
-  if (narrows_) __atomic_store_n(&g_narrowed, true, __ATOMIC_RELEASE);
+  if (drops_) __atomic_store_n(&g_privileges_dropped, true, __ATOMIC_RELEASE);
 }
 
-void NarrowingCall::wait_for_other_threads() const noexcept {
-  if (!narrows_ || t_thread.ours != 0) return;
+void PrivilegeDropCall::wait_for_other_threads() const noexcept {
+  if (!drops_ || t_thread.ours != 0) return;
   wait_for_changes_of_buffer();
   const timespec moment{0, 1'000'000};
   raw::call(SYS_nanosleep, raw::word(&moment), 0);
 }
 
-void NarrowingCall::failed() noexcept {
+void PrivilegeDropCall::failed() noexcept {
   if (stops_counter_) restore_tick_source();
-  if (narrows_) __atomic_store_n(&g_narrowed, false, __ATOMIC_RELEASE);
+  if (drops_) __atomic_store_n(&g_privileges_dropped, false, __ATOMIC_RELEASE);
   if (gave_back_) protect_unused(false);
 }
 

@@ -12,13 +12,13 @@ CONFIG = f"""<Parameters><Middleware_Layer><cb_buffer_size>{ASKED}</cb_buffer_si
 </Middleware_Layer></Parameters>"""
 
 
-def narrowed(place: Place, rank: int) -> None:
+def dropped(place: Place, rank: int) -> None:
     config = place.scratch / "config.xml"
     config.write_text(CONFIG)
     work = place.scratch / "work"
     work.mkdir()
     done = place.right(
-        place.mpi(2, place.bin / "narrowed_rank", rank, cwd=work, IOTUNE_CONFIG=config)
+        place.mpi(2, place.bin / "privilege_drop_rank", rank, cwd=work, IOTUNE_CONFIG=config)
     )
     assert done.said() == [], done.said()
     said: dict[str, list[str]] = {}
@@ -30,7 +30,7 @@ def narrowed(place: Place, rank: int) -> None:
     assert len(said["second"]) == 2 and ASKED not in said["second"], said
     data = b"".join(i.to_bytes(4, "little") for i in range(2000))
     assert (work / "first").read_bytes() == (work / "second").read_bytes() == data
-    # The trace waits for whoever joins the ranks' buffers: both, with both files.
+    # The trace waits for a process that joins the ranks' buffers: both, with both files.
     if collect(place, place.trace):
         assert place.leftovers() == []
         written = [
@@ -41,8 +41,8 @@ def narrowed(place: Place, rank: int) -> None:
 
 
 CASES: dict[str, Callable[[Place], None]] = {
-    "rank-0": partial(narrowed, rank=0),
-    "rank-1": partial(narrowed, rank=1),
+    "rank-0": partial(dropped, rank=0),
+    "rank-1": partial(dropped, rank=1),
 }
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // Runs that are learnt from in steps, by processes that may die at any moment.
-#include "patterndb/learn/kept_runs.h"
+#include "patterndb/learn/pending_runs.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class KeptRuns : public Folder {
+class PendingRuns : public Folder {
  protected:
   void SetUp() override {
     Folder::SetUp();
@@ -39,7 +39,7 @@ class KeptRuns : public Folder {
     std::string base = at("learn/") + std::to_string(1000 + number) + "-1-2-" +
                        database_mark(database) + (held ? kHeldMark : "");
     fs::create_symlink(at("run.iotrace"), base + kPathSuffix);
-    fs::create_hard_link(at("run.iotrace"), base + kKeptSuffix);
+    fs::create_hard_link(at("run.iotrace"), base + kPendingSuffix);
     return base;
   }
 
@@ -50,7 +50,7 @@ class KeptRuns : public Folder {
     return asked;
   }
 
-  std::size_t kept_files() {
+  std::size_t pending_files() {
     std::size_t count = 0;
     for (const auto& entry : fs::directory_iterator(at("learn"))) {
       count += entry.path().extension() != ".ns";
@@ -68,21 +68,21 @@ class KeptRuns : public Folder {
 constexpr std::uint64_t kNoTimeAtAll = 1;
 constexpr int kFiles = 2;  // of the trace's three those that HDF5 and MPI-IO moved
 
-TEST_F(KeptRuns, EachEndOfARunGoesOnWithWhatTheOneBeforeLeftOff) {
+TEST_F(PendingRuns, EachEndOfARunGoesOnWithWhatTheOneBeforeLeftOff) {
   keep_run(1, at("patterns.db"));
   int ends = 0;
   for (; ends < 1000; ++ends) {
-    const LearnReport report = must(learn_from_kept_runs(request(kNoTimeAtAll)));
+    const LearnReport report = must(learn_from_pending_runs(request(kNoTimeAtAll)));
     if (report.learnt == 1) break;
     EXPECT_EQ(report.left, 1u);
-    EXPECT_EQ(kept_files(), 3u);  // the trace, where the user finds it, how far it is read
+    EXPECT_EQ(pending_files(), 3u);  // the trace, where the user finds it, how far it is read
   }
   EXPECT_GE(ends, 2);  // it did not fit into one
   EXPECT_LT(ends, 1000);
-  EXPECT_EQ(kept_files(), 0u);
+  EXPECT_EQ(pending_files(), 0u);
   // There was no time for the database either: it waits in the spool for somebody who has.
   EXPECT_FALSE(fs::is_empty(at("spool")));
-  must(learn_from_kept_runs(request()));
+  must(learn_from_pending_runs(request()));
   EXPECT_EQ(number("SELECT count(DISTINCT run) FROM observations"), 1);
   EXPECT_EQ(number("SELECT count(*) FROM observations"), kFiles);
   sqlite::Connection connection(at("patterns.db"), at("patterns.db"), SQLITE_OPEN_READONLY);
@@ -98,17 +98,17 @@ std::uint64_t after_ns(std::uint64_t ns) {
          static_cast<std::uint64_t>(now.tv_nsec) + ns;
 }
 
-TEST_F(KeptRuns, ADatabaseThatWasSlowOnceIsTriedAgain) {
+TEST_F(PendingRuns, ADatabaseThatWasSlowOnceIsTriedAgain) {
   // given that to store once took 20 s, and ends of runs that have 2 s
   std::ofstream(at("learn/storing.ns")) << 20'000'000'000U;
   constexpr std::uint64_t kTwoSeconds = 2'000'000'000;
   keep_run(1, at("patterns.db"));
-  must(learn_from_kept_runs(request(after_ns(kTwoSeconds))));
+  must(learn_from_pending_runs(request(after_ns(kTwoSeconds))));
   EXPECT_FALSE(fs::exists(at("patterns.db")));
   // when runs end again and again
   int ends = 0;
   for (; ends < 200 && !fs::exists(at("patterns.db")); ++ends) {
-    must(learn_from_kept_runs(request(after_ns(kTwoSeconds))));
+    must(learn_from_pending_runs(request(after_ns(kTwoSeconds))));
   }
   // then what waits in the spool is stored in the end, and not at each of them
   EXPECT_GT(ends, 20);
@@ -116,7 +116,7 @@ TEST_F(KeptRuns, ADatabaseThatWasSlowOnceIsTriedAgain) {
   EXPECT_EQ(number("SELECT count(*) FROM observations"), kFiles);
 }
 
-TEST_F(KeptRuns, ADeathAtAnyMomentLosesNothingAndCountsNothingTwice) {
+TEST_F(PendingRuns, ADeathAtAnyMomentLosesNothingAndCountsNothingTwice) {
   constexpr int kRuns = 6;
   for (int run = 0; run < kRuns; ++run) keep_run(run, at("patterns.db"));
   std::mt19937 draw(11);
@@ -125,7 +125,7 @@ TEST_F(KeptRuns, ADeathAtAnyMomentLosesNothingAndCountsNothingTwice) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      static_cast<void>(learn_from_kept_runs(request(round % 2 == 0 ? 0 : kNoTimeAtAll)));
+      static_cast<void>(learn_from_pending_runs(request(round % 2 == 0 ? 0 : kNoTimeAtAll)));
       _exit(0);
     }
     usleep(static_cast<useconds_t>(draw() % 20000));
@@ -135,45 +135,45 @@ TEST_F(KeptRuns, ADeathAtAnyMomentLosesNothingAndCountsNothingTwice) {
     killed += WIFSIGNALED(status) ? 1 : 0;
   }
   EXPECT_GT(killed, 0);
-  must(learn_from_kept_runs(request()));
+  must(learn_from_pending_runs(request()));
   // A death between a trace's removal and that of what stood beside it leaves that for an hour.
   for (const auto& entry : fs::directory_iterator(at("learn"))) {
-    EXPECT_NE(entry.path().extension(), kKeptSuffix);
+    EXPECT_NE(entry.path().extension(), kPendingSuffix);
     const timespec long_ago[2] = {{1, 0}, {1, 0}};
     utimensat(AT_FDCWD, entry.path().c_str(), long_ago, AT_SYMLINK_NOFOLLOW);
   }
-  must(learn_from_kept_runs(request()));
-  EXPECT_EQ(kept_files(), 0u);
+  must(learn_from_pending_runs(request()));
+  EXPECT_EQ(pending_files(), 0u);
   // The runs are one trace: each of its names counts once.
   EXPECT_EQ(number("SELECT count(DISTINCT spool_file) FROM observations"), kRuns);
   EXPECT_EQ(number("SELECT count(*) FROM observations"), kRuns * kFiles);
 }
 
-TEST_F(KeptRuns, RunsOfAnotherDatabaseWaitForIt) {
+TEST_F(PendingRuns, RunsOfAnotherDatabaseWaitForIt) {
   keep_run(1, at("another.db"));
-  EXPECT_EQ(must(learn_from_kept_runs(request())).learnt, 0u);
-  EXPECT_EQ(kept_files(), 2u);
+  EXPECT_EQ(must(learn_from_pending_runs(request())).learnt, 0u);
+  EXPECT_EQ(pending_files(), 2u);
   LearnRequest other = request();
   other.places.database = at("another.db");
-  EXPECT_EQ(must(learn_from_kept_runs(other)).learnt, 1u);
+  EXPECT_EQ(must(learn_from_pending_runs(other)).learnt, 1u);
 }
 
-TEST_F(KeptRuns, AnotherProcessAtWorkIsNotWaitedFor) {
+TEST_F(PendingRuns, AnotherProcessAtWorkIsNotWaitedFor) {
   keep_run(1, at("patterns.db"));
   const int folder = open(at("learn").c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_EQ(flock(folder, LOCK_EX), 0);
-  EXPECT_EQ(must(learn_from_kept_runs(request())).learnt, 0u);
+  EXPECT_EQ(must(learn_from_pending_runs(request())).learnt, 0u);
   close(folder);
-  EXPECT_EQ(must(learn_from_kept_runs(request())).learnt, 1u);
+  EXPECT_EQ(must(learn_from_pending_runs(request())).learnt, 1u);
 }
 
-TEST_F(KeptRuns, WhatIsNoTraceGoes) {
+TEST_F(PendingRuns, WhatIsNoTraceGoes) {
   const std::string base = keep_run(1, at("patterns.db"));
-  fs::remove(base + kKeptSuffix);
-  std::ofstream(base + kKeptSuffix) << "no trace at all";
+  fs::remove(base + kPendingSuffix);
+  std::ofstream(base + kPendingSuffix) << "no trace at all";
   keep_run(2, at("patterns.db"));
-  EXPECT_EQ(must(learn_from_kept_runs(request())).learnt, 1u);
-  EXPECT_EQ(kept_files(), 0u);
+  EXPECT_EQ(must(learn_from_pending_runs(request())).learnt, 1u);
+  EXPECT_EQ(pending_files(), 0u);
 }
 
 }  // namespace

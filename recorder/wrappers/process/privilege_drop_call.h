@@ -1,4 +1,4 @@
-// A call by which the program takes rights away from itself (core/process/narrowing.h).
+// A call by which the program takes rights away from itself (core/process/privilege_drop.h).
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ struct MemoryLimit {
   std::uint64_t bytes = 0;
 };
 
-// Around such a call. The constructor hands over what was recorded and narrows; where the call then
-// fails the process is as before. Nothing happens in a child of vfork, whose memory is its
-// parent's.
-class NarrowingCall {
+// Around such a call. The constructor hands over what was recorded, and sets the flag; where the
+// call then fails the process is as before. Nothing happens in a child of vfork, whose memory is
+// its parent's.
+class PrivilegeDropCall {
  public:
   // Under a limit of memory iotune gives back what it can do without.
-  explicit NarrowingCall(Loss loss, MemoryLimit limit = {}) noexcept;
+  explicit PrivilegeDropCall(Loss loss, MemoryLimit limit = {}) noexcept;
   // Before a call that takes the rights of all threads: lets those finish that are in code of ours
-  // and have not seen the narrowing. A moment, because nobody can tell when the last one has.
+  // and have not seen the flag. A moment, because nobody can tell when the last one has.
   void wait_for_other_threads() const noexcept;
   // The program's call has failed: nothing was lost.
   void failed() noexcept;
-  NarrowingCall(const NarrowingCall&) = delete;
-  NarrowingCall& operator=(const NarrowingCall&) = delete;
+  PrivilegeDropCall(const PrivilegeDropCall&) = delete;
+  PrivilegeDropCall& operator=(const PrivilegeDropCall&) = delete;
 
  private:
-  bool narrows_ = false, stops_counter_ = false, gave_back_ = false;
+  bool drops_ = false, stops_counter_ = false, gave_back_ = false;
 };
 
 }  // namespace iotune::recorder

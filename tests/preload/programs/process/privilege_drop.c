@@ -1,6 +1,7 @@
-// narrowing KIND [EXEC…]: writes a file, gives up rights, reads the file back and writes another
-// one. From the moment on in which it gives them up, a filter that the preload does not see kills
-// it at every system call that it does not make itself. Its two files lie in the working directory.
+// privilege_drop KIND [EXEC…]: writes a file, gives up rights, reads the file back and writes
+// another one. From the moment on in which it gives them up, a filter that the preload does not see
+// kills it at every system call that it does not make itself. Its two files lie in the working
+// directory.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -71,7 +72,7 @@ static void fail(const char* what) {
   exit(3);
 }
 
-// The test's own filter, for ways to narrow that leave system calls alone.
+// The test's own filter, for ways to drop privileges that leave system calls alone.
 static void watch(void) {
   struct sock_fprog program = filter(few, sizeof few / sizeof *few, SECCOMP_RET_KILL_PROCESS);
   if (raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0) != 0 ||
@@ -100,7 +101,7 @@ static void* filtered_thread(void* unused) {
   }
 }
 
-static void narrow(void) {
+static void drop_privileges(void) {
   const int child = is("child");
   struct sock_fprog program =
       filter(child ? with_child : few,
@@ -154,7 +155,7 @@ static void narrow(void) {
   }
 }
 
-// Begins before the narrowing and makes its first recorded call after it.
+// Begins before the privilege drop and makes its first recorded call after it.
 static volatile int later_file = -1, later_done;
 
 static void* later_thread(void* unused) {
@@ -204,7 +205,7 @@ int main(int count, char** arguments) {
   int after = is("strict") ? open("after", O_WRONLY | O_CREAT | O_TRUNC, 0644) : -1;
   pthread_t later;
   if (is("later-thread") && pthread_create(&later, NULL, later_thread, NULL) != 0) fail("thread");
-  narrow();
+  drop_privileges();
   if (after < 0) after = open("after", O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (after < 0) _exit(6);
   move(after, before, block);

@@ -15,14 +15,14 @@ inline constexpr std::uint64_t kMostFolderFiles = 4096;
 inline constexpr char kDraftBegin[] = ".draft-";
 
 // Once, before any other function.
-void set_up_kept_folder(const PrefetchHost& host) noexcept;
+void set_up_saved_folder(const PrefetchHost& host) noexcept;
 
 // Its descriptor, negative where there is none. `make`: it is made where it is missing.
-int open_kept_folder(bool make) noexcept;
+int open_saved_folder(bool make) noexcept;
 
 // A file was added: at the first of this process, and now and then, what is too much is removed.
-void bound_kept_folder(int folder) noexcept;
+void bound_saved_folder(int folder) noexcept;
 
-void leave_kept_folder_by_jump() noexcept;
+void leave_saved_folder_by_jump() noexcept;
 
 }  // namespace iotune::prefetch

@@ -1,4 +1,4 @@
-#include "prefetch/preload/kept_models.h"
+#include "prefetch/preload/saved_predictors.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@
 #include "core/process/process_events.h"
 #include "patterns/crc32c.h"
 #include "patterns/predict/recorded_plan.h"
-#include "prefetch/preload/kept_folder.h"
+#include "prefetch/preload/saved_folder.h"
 
 namespace iotune::prefetch {
 namespace {
@@ -29,10 +29,10 @@ struct Seen {
   std::uint32_t streams;
 };
 constexpr unsigned kMostPaths = 256;
-constexpr std::uint32_t kMostKept = 1024;
+constexpr std::uint32_t kMostSaved = 1024;
 constinit const PrefetchHost* g_host = nullptr;
 constinit Seen g_seen[kMostPaths] = {};
-constinit std::uint32_t g_kept = 0;
+constinit std::uint32_t g_saved = 0;
 constinit ThreadLock g_lock;
 
 std::uint64_t hash_of(const char* text) noexcept {
@@ -43,7 +43,7 @@ std::uint64_t hash_of(const char* text) noexcept {
 // HASH-RANK-NUMBER.PREDICTOR
 using Name = ShortText<96>;
 
-Name name_of(const KeptKey& key, const char* predictor) noexcept {
+Name name_of(const SavedKey& key, const char* predictor) noexcept {
   Name name;
   name.add_hex(key.path);
   const int rank = g_host->world_rank();
@@ -114,10 +114,10 @@ bool take_free(int folder, const char* draft, const Name& name) noexcept {
 }
 
 // Of the path's files the one that was changed first.
-std::uint32_t oldest_number(int folder, KeptKey key, const char* predictor) noexcept {
+std::uint32_t oldest_number(int folder, SavedKey key, const char* predictor) noexcept {
   std::uint32_t oldest = 0;
   std::int64_t oldest_ns = INT64_MAX;
-  for (key.ordinal = 0; key.ordinal < kMostKeptOfPath; ++key.ordinal) {
+  for (key.ordinal = 0; key.ordinal < kMostSavedOfPath; ++key.ordinal) {
     struct stat status {};
     const Name name = name_of(key, predictor);
     if (!stat_of(folder, name.c_str(), status) || changed_ns_of(status) >= oldest_ns) continue;
@@ -127,11 +127,11 @@ std::uint32_t oldest_number(int folder, KeptKey key, const char* predictor) noex
   return oldest;
 }
 
-bool place(int folder, const char* draft, KeptKey& key, const char* predictor,
+bool place(int folder, const char* draft, SavedKey& key, const char* predictor,
            bool is_own) noexcept {
   if (is_own) return rename_in(folder, draft, name_of(key, predictor));
-  const std::uint64_t taken = KeptOfPath(key.path, predictor).numbers();
-  for (std::uint32_t number = key.ordinal; number < kMostKeptOfPath; ++number) {
+  const std::uint64_t taken = SavedOfPath(key.path, predictor).numbers();
+  for (std::uint32_t number = key.ordinal; number < kMostSavedOfPath; ++number) {
     if ((taken >> number & 1) != 0) continue;
     key.ordinal = number;
     if (take_free(folder, draft, name_of(key, predictor))) return true;
@@ -145,13 +145,13 @@ constinit AfterFork g_after_fork([]() noexcept { g_lock.unlock(); });
 
 }  // namespace
 
-void set_up_kept(const PrefetchHost& host) noexcept {
+void set_up_saved(const PrefetchHost& host) noexcept {
   g_host = &host;
   host.enlist(g_after_fork);
-  set_up_kept_folder(host);
+  set_up_saved_folder(host);
 }
 
-KeptKey kept_key(int fd) noexcept {
+SavedKey saved_key(int fd) noexcept {
   ShortText<64> link;
   link << "/proc/self/fd/" << fd;
   char path[4096];
@@ -159,23 +159,23 @@ KeptKey kept_key(int fd) noexcept {
   const long bytes = raw::readlink(link.c_str(), path, sizeof path - 1);
   if (bytes <= 0 || path[0] != '/') return {};
   path[bytes] = '\0';
-  KeptKey key{hash_of(path), 0};
+  SavedKey key{hash_of(path), 0};
   const ThreadGuard guard(g_lock);
   for (unsigned i = 0; i < kMostPaths; ++i) {
     Seen& seen = g_seen[(key.path + i) % kMostPaths];
     if (seen.path != 0 && seen.path != key.path) continue;
-    if (g_kept == kMostKept || (seen.path != 0 && seen.streams == kMostKeptOfPath)) return {};
+    if (g_saved == kMostSaved || (seen.path != 0 && seen.streams == kMostSavedOfPath)) return {};
     seen.path = key.path;
     key.ordinal = seen.streams++;
-    ++g_kept;
+    ++g_saved;
     return key;
   }
   return {};
 }
 
-std::span<const std::byte> read_kept(const KeptKey& key, const char* predictor) noexcept {
+std::span<const std::byte> read_saved(const SavedKey& key, const char* predictor) noexcept {
   if (key.path == 0) return {};
-  const Descriptor folder(open_kept_folder(false));
+  const Descriptor folder(open_saved_folder(false));
   if (folder.number() < 0) return {};
   const Name name = name_of(key, predictor);
   const Descriptor file(open_file(folder.number(), name));
@@ -184,34 +184,34 @@ std::span<const std::byte> read_kept(const KeptKey& key, const char* predictor) 
   if (all.empty()) return {};
   // The last four bytes are the crc of the others.
   if (all.size() > 4) {
-    const std::span<const std::byte> kept = all.first(all.size() - 4);
+    const std::span<const std::byte> saved = all.first(all.size() - 4);
     std::uint32_t crc = 0;
-    std::memcpy(&crc, all.data() + kept.size(), 4);
-    if (patterns::crc32c(kept.data(), kept.size()) == crc) return kept;
+    std::memcpy(&crc, all.data() + saved.size(), 4);
+    if (patterns::crc32c(saved.data(), saved.size()) == crc) return saved;
   }
   give_back(all);
   raw::call(SYS_unlinkat, folder.number(), raw::word(name.c_str()), 0);
   return {};
 }
 
-void touch_kept(const KeptKey& key, const char* predictor) noexcept {
+void touch_saved(const SavedKey& key, const char* predictor) noexcept {
   if (key.path == 0) return;
-  const Descriptor folder(open_kept_folder(false));
+  const Descriptor folder(open_saved_folder(false));
   if (folder.number() < 0) return;
   const Name name = name_of(key, predictor);
   raw::call(SYS_utimensat, folder.number(), raw::word(name.c_str()), 0, AT_SYMLINK_NOFOLLOW);
 }
 
-KeptOfPath::KeptOfPath(std::uint64_t path, const char* predictor) noexcept
-    : path_(path), predictor_(predictor), folder_(path == 0 ? -1 : open_kept_folder(false)) {}
+SavedOfPath::SavedOfPath(std::uint64_t path, const char* predictor) noexcept
+    : path_(path), predictor_(predictor), folder_(path == 0 ? -1 : open_saved_folder(false)) {}
 
-KeptOfPath::~KeptOfPath() {
+SavedOfPath::~SavedOfPath() {
   if (folder_ >= 0) raw::close(folder_);
 }
 
 // By the folder's entries: on a network file system it would take long to ask for each.
-std::uint64_t KeptOfPath::numbers() noexcept {
-  static_assert(kMostKeptOfPath == 64, "a bit each");
+std::uint64_t SavedOfPath::numbers() noexcept {
+  static_assert(kMostSavedOfPath == 64, "a bit each");
   constexpr std::size_t kRoom = 16384;
   using Room = char[kRoom];
   void* const memory = folder_ < 0 ? nullptr : private_memory(kRoom);
@@ -224,10 +224,10 @@ std::uint64_t KeptOfPath::numbers() noexcept {
     if (std::strncmp(name, first.c_str(), common) != 0) return true;
     const char* at = name + common;
     std::uint32_t number = 0;
-    for (; *at >= '0' && *at <= '9' && number < kMostKeptOfPath; ++at) {
+    for (; *at >= '0' && *at <= '9' && number < kMostSavedOfPath; ++at) {
       number = number * 10 + static_cast<std::uint32_t>(*at - '0');
     }
-    const bool is_name = at != name + common && number < kMostKeptOfPath && *at == '.' &&
+    const bool is_name = at != name + common && number < kMostSavedOfPath && *at == '.' &&
                          std::strcmp(at + 1, predictor_) == 0;
     if (is_name) found |= std::uint64_t{1} << number;
     return true;
@@ -236,8 +236,8 @@ std::uint64_t KeptOfPath::numbers() noexcept {
   return found;
 }
 
-std::span<const std::byte> KeptOfPath::begin_of(std::uint32_t number,
-                                                std::span<std::byte> room) noexcept {
+std::span<const std::byte> SavedOfPath::begin_of(std::uint32_t number,
+                                                 std::span<std::byte> room) noexcept {
   if (folder_ < 0) return {};
   const Descriptor file(open_file(folder_, name_of({path_, number}, predictor_)));
   struct stat status {};
@@ -246,17 +246,17 @@ std::span<const std::byte> KeptOfPath::begin_of(std::uint32_t number,
   return room.first(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
 }
 
-void release_kept(std::span<const std::byte> kept) noexcept {
-  if (!kept.empty()) give_back({const_cast<std::byte*>(kept.data()), kept.size() + 4});
+void release_saved(std::span<const std::byte> saved) noexcept {
+  if (!saved.empty()) give_back({const_cast<std::byte*>(saved.data()), saved.size() + 4});
 }
 
-bool write_kept(KeptKey& key, const char* predictor, std::span<const std::byte> bytes,
-                bool is_own) noexcept {
+bool write_saved(SavedKey& key, const char* predictor, std::span<const std::byte> bytes,
+                 bool is_own) noexcept {
   if (key.path == 0 || bytes.empty() || !within_size_limit(bytes.size() + 4)) return false;
-  const Descriptor folder(open_kept_folder(true));
+  const Descriptor folder(open_saved_folder(true));
   if (folder.number() < 0) return false;
   // Drawn: another node's process may have this one's number. What a death leaves has no name that
-  // anybody would take again; bound_kept_folder() removes it.
+  // anybody would take again; bound_saved_folder() removes it.
   std::uint64_t drawn = 0;
   if (raw::call(SYS_getrandom, raw::word(&drawn), sizeof drawn, 0) < 0) return false;
   Name draft;
@@ -277,14 +277,14 @@ bool write_kept(KeptKey& key, const char* predictor, std::span<const std::byte> 
   if (!written) {
     raw::call(SYS_unlinkat, folder.number(), raw::word(draft.c_str()), 0);
   } else {
-    bound_kept_folder(folder.number());
+    bound_saved_folder(folder.number());
   }
   return written;
 }
 
-void leave_kept_by_jump() noexcept {
+void leave_saved_by_jump() noexcept {
   release_by_jump(g_lock);
-  leave_kept_folder_by_jump();
+  leave_saved_folder_by_jump();
 }
 
 PlanRecorder* PlanRecorder::make() noexcept {
@@ -330,7 +330,7 @@ std::span<const std::byte> PlanRecorder::copy() noexcept {
   if (scratch != nullptr) unmap(scratch, scratch_bytes);
   if (plan != nullptr && used == 0) unmap(plan, room);
   if (used == 0) return {};
-  // release_kept gives back as many bytes as there are and four.
+  // release_saved gives back as many bytes as there are and four.
   const std::size_t page = 4096;
   const std::size_t first_free = (used + 4 + page - 1) / page * page;
   if (first_free < room) unmap(plan + first_free, room - first_free);
