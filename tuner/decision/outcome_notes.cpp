@@ -54,8 +54,8 @@ void note_decision_of_hdf5(const char* file, std::int64_t handle,
                            const Decision& decision) noexcept {
   if (!recorder::buffer_exists()) return note_decision(file, decision);
   const std::int64_t digest = recorder::decision_digest(
-      decision.row, decision.distance_milli, decision.state,
-      source_name(decision.source), pattern_of(decision), message_of(decision));
+      decision.row, decision.distance_milli, decision.state, source_name(decision.source),
+      pattern_of(decision), message_of(decision));
   g_after_fork.enlist();
   std::int64_t& place = g_noted[static_cast<std::uint64_t>(digest) % kNoted];
   const bool known = __atomic_exchange_n(&place, digest, __ATOMIC_RELAXED) == digest;

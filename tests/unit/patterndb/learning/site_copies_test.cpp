@@ -1,7 +1,7 @@
 // A site's answer in the hands of one user: his runs confirm it or take it back for himself.
-#include "core/words/decision_words.h"
 #include "patterndb/decide/site_copies.h"
 
+#include "core/words/decision_words.h"
 #include "patterndb/exchange/record_json.h"
 #include "tests/unit/patterndb/fixtures.h"
 
