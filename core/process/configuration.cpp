@@ -241,6 +241,14 @@ IOTUNE_START_CODE void read_mebibytes(const char* text, std::uint64_t least,
   if (mebibytes >= least && mebibytes < (1u << 20)) bytes = mebibytes << 20;
 }
 
+// Why nothing is done, to be said where the program is not left out: each `ls` of a site would say
+// it else.
+constinit ShortText<512> g_why_off = {};
+
+IOTUNE_START_CODE void keep_why_off(const char* text) noexcept {
+  if (g_why_off.size() == 0) g_why_off << text;
+}
+
 IOTUNE_START_CODE void read_mode(const char* mode) noexcept {
   if (mode == nullptr || *mode == '\0' || std::strcmp(mode, "tune") == 0) {
     g_configuration.mode = Mode::kTune;
@@ -248,10 +256,10 @@ IOTUNE_START_CODE void read_mode(const char* mode) noexcept {
     g_configuration.mode = Mode::kRecord;
   } else {
     g_configuration.mode = Mode::kOff;
-    if (std::strcmp(mode, "off") != 0 && !g_configuration.is_launcher) {
+    if (std::strcmp(mode, "off") != 0) {
       ShortText<256> text;
       text << "IOTUNE_MODE=" << mode << " is none of tune, record, off: nothing is done";
-      say(text.c_str());
+      keep_why_off(text.c_str());
     }
   }
 }
@@ -318,13 +326,12 @@ IOTUNE_START_CODE void read_configuration(const char* const* arguments) noexcept
   if (g_configuration.state_home == nullptr && found.home != nullptr && *found.home == '/') {
     g_configuration.state_home = keep_home(found.home);
   }
-  if (g_configuration.mode == Mode::kOff) return;
-  const SiteLimits limits =
-      read_site_limits(found.site, g_configuration.is_launcher ? nullptr : say);
+  if (g_configuration.mode == Mode::kOff && g_why_off.size() == 0) return;
+  const SiteLimits limits = read_site_limits(found.site, keep_why_off);
   if (limits.most < g_configuration.mode) g_configuration.mode = limits.most;
-  if (is_left_out({executed_path(), arguments}, found.programs, limits)) {
-    g_configuration.mode = Mode::kOff;
-  }
+  const bool left_out = is_left_out({executed_path(), arguments}, found.programs, limits);
+  if (g_why_off.size() != 0 && !left_out && !g_configuration.is_launcher) say(g_why_off.c_str());
+  if (left_out) g_configuration.mode = Mode::kOff;
   if (g_configuration.mode == Mode::kOff) return;
   if (limits.keep_above_mib != 0) g_configuration.keep_above_bytes = limits.keep_above_mib << 20;
   read_mebibytes(found.keep, 0, g_configuration.keep_above_bytes);

@@ -70,9 +70,14 @@ def changes_space(call: Call) -> bool:
     return call.meaning.thing == "space" and call.meaning.verb == "changes"
 
 
+# What says how large a dataset's chunk cache is, which training and advice have to know.
+CHUNK_CACHES = ("H5Pset_cache", "H5Pset_chunk_cache", "H5Pcopy")
+
+
 def is_learnt_from(call: Call) -> bool:
     """The other calls are not recorded where a sample is."""
-    return not stays_in_memory(call) and call.name not in SPACE_OF_DATASET
+    is_left_off = stays_in_memory(call) or call.name in SPACE_OF_DATASET
+    return not is_left_off or call.name in CHUNK_CACHES
 
 
 def is_of_file(call: Call) -> bool:

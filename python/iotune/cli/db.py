@@ -336,8 +336,11 @@ def _described(
 
 
 def platforms_of(pattern: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The platforms on which a pattern of the database was seen. Error where there is none."""
-    platforms = {cell_text(one["platform"]): one["platform"] for one in pattern["measured"]}
+    """The platforms on which a pattern was seen or has an answer. Error where there is none."""
+    platforms = {
+        cell_text(one["platform"]): one["platform"]
+        for one in (*pattern["measured"], *pattern["answers"])
+    }
     if not platforms:
         raise Error(f"pattern {pattern['id']} was seen on no platform yet: give its descriptor")
     return list(platforms.values())

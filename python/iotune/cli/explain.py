@@ -24,6 +24,7 @@ from iotune.cli.output import (
     say,
     table,
 )
+from iotune.cli.pattern_argument import pattern_of_row
 from iotune.database.answers import Answers
 from iotune.errors import Error
 from iotune.models.measuring.paired import Gain
@@ -120,7 +121,7 @@ def command(
                 "no settings were looked for: this run moved no file through HDF5 or MPI-IO, and "
                 "none was read ahead"
             )
-    _next(run, files, words_for(run, trace))
+    _next(run, files, words_for(run, trace), database)
 
 
 def _database(db: Optional[Path]) -> Optional[core.Database]:
@@ -133,13 +134,21 @@ def _database(db: Optional[Path]) -> Optional[core.Database]:
         return None
 
 
-def _next(run: Trace, files: list[FilePattern], trace: list[str]) -> None:
+def _next(
+    run: Trace, files: list[FilePattern], trace: list[str], database: Optional[core.Database]
+) -> None:
     open_files = [file for file in files if needs_training(file)]
     if any(_prospect(run, file).candidates for file in open_files):
         next_command("iotune", "train", why="measures settings for what has no answer")
     elif any(file.decision_row >= 0 for file in files):
-        row = next(file.decision_row for file in files if file.decision_row >= 0)
-        next_command("iotune", "db", "list", why=f"row {row} and all others")
+        file = next(file for file in files if file.decision_row >= 0)
+        row, pattern = file.decision_row, None
+        if database is not None:
+            pattern = pattern_of_row(database, file.decision_pattern, row)
+        if pattern is None:
+            next_command("iotune", "db", "list", why="all patterns and their answers")
+        else:
+            next_command("iotune", "db", "show", str(pattern), why=f"row {row} and its history")
     else:
         next_command("iotune", "advise", *trace, why="what the program itself may do")
 

@@ -47,3 +47,15 @@ def pattern_id(database: core.Database, pattern: str) -> int:
         )
         raise Error(f"{len(found)} patterns are {answer['query']}: name one by its ID: {names}")
     return int(found[0]["id"])
+
+
+def pattern_of_row(database: core.Database, descriptor: str, row: int) -> int | None:
+    """The ID of the pattern of that descriptor whose answer `row` is or was; None: none has it."""
+    try:
+        found = [int(one["id"]) for one in database.query(descriptor, None)["patterns"]]
+        return next(
+            (one for one in found if any(a["id"] == row for a in database.show(one)["history"])),
+            None,
+        )
+    except Error:
+        return None

@@ -65,14 +65,24 @@ class Timing(str, Enum):
 def command(
     words: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run, after --.")],
     mode: Annotated[
-        Mode, typer.Option(help="tune: record and tune; record: change nothing; off: do nothing.")
+        Mode,
+        typer.Option(
+            envvar="IOTUNE_MODE",
+            show_envvar=False,
+            help="tune: record and tune; record: change nothing; off: do nothing.",
+        ),
     ] = Mode.tune,
     output: Annotated[
         Optional[Path],
         typer.Option("-o", "--output", metavar="FILE", help="Write the trace to FILE."),
     ] = None,
     timing: Annotated[
-        Timing, typer.Option(help="Record times per pattern, or of every call (larger traces).")
+        Timing,
+        typer.Option(
+            envvar="IOTUNE_TIMING",
+            show_envvar=False,
+            help="Record times per pattern, or of every call (larger traces).",
+        ),
     ] = Timing.pattern,
     db: Annotated[
         Optional[str],
@@ -93,6 +103,10 @@ def command(
     if config is not None and not config.is_file():
         raise typer.BadParameter(f"{config} is no file", param_hint="--config")
     programs = start.programs(words)
+    asked = os.environ.get("IOTUNE_TRACE")
+    # Within another `iotune run` the variable names that one's trace.
+    if output is None and asked and "IOTUNE_RUN_OWNER" not in os.environ:
+        output = Path(asked)
     run_id = new_run_id()
     trace = _place(output, programs[0] if programs else words[0], run_id)
     settings = {

@@ -44,11 +44,7 @@ class Comparison:
 
 def effective_settings(file: FilePattern) -> dict[str, str]:
     """The settings that took effect, or may have."""
-    return {
-        one.parameter: one.wanted
-        for one in file.settings
-        if one.has_effect
-    }
+    return {one.parameter: one.wanted for one in file.settings if one.has_effect}
 
 
 def compare_with_default(answers: Answers | None, run: RunSummary, file: FilePattern) -> Comparison:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from iotune.findings import thresholds as limit
 from iotune.findings.datasets import Chunks, Dataset
@@ -38,8 +39,11 @@ def _shape(facts: Facts) -> Sighting | None:
             f"{_shape_text(one.chunk)} ({size_text(one.chunk_bytes)}): {loaded / asked:.1f} times "
             "as many bytes"
         )
+        also_written = bool(facts.transfers.get((one.file, one.path, True)))
+        if also_written:
+            text += "; this run writes it too, and with chunks for these reads that may take longer"
         found.append(evidence(streams, text, one.file, one.path))
-        about[one.file, one.path] = named(one, writes=False)
+        about[one.file, one.path] = replace(named(one, writes=False), writes=also_written)
     if not found:
         return None
     summary = f"reads go across the chunks of {count_text(len(found), 'dataset')}"

@@ -48,7 +48,8 @@ file = h5py.File({one.quoted_file}, "{mode}",
 def chunk_shape(one: Named) -> tuple[Snippet, ...]:
     """Chunks of the shape in which the dataset is read: for the file that is there, and new ones.
 
-    With the line of h5repack where its list of names can have such a name.
+    With the line of h5repack where its list of names can have such a name. Of a dataset that the
+    run wrote as well (`writes`) that line alone: written so, each write might touch every chunk.
     """
     stem, ending = os.path.splitext(one.file)
     repack = ""
@@ -61,6 +62,9 @@ def chunk_shape(one: Named) -> tuple[Snippet, ...]:
     in_c = f"/* {repack} */\n" if repack and "*/" not in repack else ""
     in_fortran = f"! {repack}\n" if repack else ""
     in_python = f"# {repack}\n" if repack else ""
+    if one.writes:
+        what = repack or f"the present file: h5repack, with chunks of {one.chunk}"
+        return (c(f"/* {what} */\n"), fortran(f"! {what}\n"), python(f"# {what}\n"))
     chunk = ", ".join(map(str, one.chunk))
     return (
         c(f"""{in_c}/* new ones: */
