@@ -7,6 +7,7 @@ cores, all arms carry the yield shim too: MPICH spins, and a gain would else mea
 from __future__ import annotations
 
 import os
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -208,16 +209,21 @@ class ReplayBench(ABC):
         }
         with self.pace.before_run():
             self.before_run()
-            result = run_plan(
-                self.mpi,
-                self.replayer,
-                self.plan,
-                self.ranks,
-                self.files,
-                self.options,
-                preload_environment(base, self.preload, variables),
-                limit_seconds,
-            )
+            try:
+                result = run_plan(
+                    self.mpi,
+                    self.replayer,
+                    self.plan,
+                    self.ranks,
+                    self.files,
+                    self.options,
+                    preload_environment(base, self.preload, variables),
+                    limit_seconds,
+                )
+            except BaseException:
+                # Of a replay that did not end: it would be the user's last run.
+                shutil.rmtree(buffer_root() / run_id, ignore_errors=True)
+                raise
         self.runs += 1
         self.moved_bytes += result.bytes
         with suppress(Error, OSError):

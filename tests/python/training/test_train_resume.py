@@ -78,25 +78,38 @@ def test_a_budget_in_bytes_holds(home):
     assert "1 untrained still" in done.stderr
 
 
-def test_a_killed_training_goes_on(home):
-    words = ("train", "--rounds", "3", "--candidates", "romio_cb_write=disable",
-             "--candidates", "cb_buffer_size=4194304")  # fmt: skip
-    killed = subprocess.Popen(
-        home.command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+WORDS = ("train", "--rounds", "3", "--candidates", "romio_cb_write=disable",
+         "--candidates", "cb_buffer_size=4194304")  # fmt: skip
+
+
+def stopped(home: Home, by: signal.Signals) -> None:
+    """A training that gets the signal after its fourth measurement."""
+    process = subprocess.Popen(
+        home.command(*WORDS), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         env=home.environment, cwd=home.folder,
     )  # fmt: skip
     journals = home.folder / "state" / "iotune" / "training"
     until = time.monotonic() + 120
     lines: list[str] = []
-    while time.monotonic() < until and len(lines) < 4 and killed.poll() is None:
+    while time.monotonic() < until and len(lines) < 4 and process.poll() is None:
         time.sleep(0.02)
         lines = [line for one in journals.glob("*.jsonl") for line in one.read_text().splitlines()]
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    assert len(lines) >= 4, "it was over before it could be killed"
-    done = home.iotune(*words, "--resume")
+    process.send_signal(by)
+    process.wait()
+    assert len(lines) >= 4, "it was over before it could be stopped"
+
+
+def test_an_interrupted_training_s_replay_is_no_last_run(home):
+    before = home.iotune("show").stdout
+    stopped(home, signal.SIGINT)
+    assert home.iotune("show").stdout == before
+
+
+def test_a_killed_training_goes_on(home):
+    stopped(home, signal.SIGKILL)
+    done = home.iotune(*WORDS, "--resume")
     assert done.returncode == 0, done.stderr
     assert "went on behind" in done.stderr
     assert "spent " in done.stderr and " replays, " in done.stderr
-    assert not list(journals.glob("*.jsonl"))
+    assert not list((home.folder / "state" / "iotune" / "training").glob("*.jsonl"))
     assert "nothing to train" in home.iotune("train").stderr
