@@ -5,12 +5,15 @@ its handles, and has then the bytes of a run without the log store.
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from support.mpis import compiled, find_mpi, use
-from support.place import Place, main
+from support.place import Place, main, not_verified
 from support.preloaded import Done
+from support.repository import IOTUNE
+from support.small_disk import small_disk
 
 RANKS = 3
 # What each way has under the name after its steps.
@@ -142,7 +145,52 @@ def differing(name: str) -> Callable[[Place], None]:
     return case
 
 
+def flattened(place: Place, container: Path) -> bytes:
+    """What the command makes of a container."""
+    done = place.run(IOTUNE, "log", "flatten", container, preload=False)
+    place.right(done, "iotune log flatten")
+    return container.read_bytes()
+
+
+def broken(name: str) -> Callable[[Place], None]:
+    """A rank that dies, or a disk without room for the file beside its logs: the container stays,
+    and all that was written is in it.
+    """
+
+    def case(place: Place) -> None:
+        mpi = find_mpi(name)
+        if mpi is None or not IOTUNE.exists():
+            return
+        use(place, mpi)
+        program = compiled(place, mpi, "joint_closes.c")
+        place.right(place.mpi(RANKS, program, "whole", place.scratch / "bare", preload=False))
+        want = (place.scratch / "bare").read_bytes()
+        logs = place.scratch / "killed"
+        logs.mkdir()
+        done = place.mpi(RANKS, program, "killed", logs / "f", IOTUNE_LOGSTORE=logs,
+                         IOTUNE_DB="none")  # fmt: skip
+        assert done.status != 0, done
+        assert is_container(logs / "f") and flattened(place, logs / "f") == want
+        # The logs are as large as the file.
+        with small_disk(f"size={len(want) * 3 // 2}") as disk:
+            if disk is None:
+                not_verified("a disk without room for the copy needs the right to mount")
+                return
+            done = place.mpi(RANKS, program, "whole", disk / "f", IOTUNE_LOGSTORE=disk,
+                             IOTUNE_DB="none")  # fmt: skip
+            place.right(done, "no room")
+            assert kinds_of(done)["met"] == {"directory"}, done.out
+            (line,) = said(done)
+            assert b"stays a directory of logs: No space left" in line, line
+            assert [one.name for one in disk.iterdir()] == ["f"], list(disk.iterdir())
+            subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
+            assert flattened(place, disk / "f") == want
+
+    return case
+
+
 if __name__ == "__main__":
     names = ("mpich-4", "openmpi-4")
     main({name: ways(name) for name in names} | {"kept": kept}
+         | {f"broken-{name}": broken(name) for name in names}
          | {f"differing-{name}": differing(name) for name in names})  # fmt: skip

@@ -3,6 +3,7 @@
 // straight, past every library.
 #include <fcntl.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,16 @@ static void unclosed(void) {
   (void)own;
 }
 
+// Rank 1 dies behind an MPI_File_sync, and with it the others.
+static void killed(void) {
+  MPI_File file = open_by(MPI_COMM_WORLD, 0);
+  put_in_turns(file);
+  MPI_File_sync(file);
+  meet();
+  if (g_rank == 1) raise(SIGKILL);
+  meet();
+}
+
 static void removed(void) {
   MPI_File file = open_by(MPI_COMM_WORLD, MPI_MODE_DELETE_ON_CLOSE);
   put_in_turns(file);
@@ -196,10 +207,10 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } kWays[] = {{"whole", whole},       {"holes", holes},     {"two-handles", two_handles},
-               {"halves", halves},     {"alone", alone},     {"unclosed", unclosed},
-               {"removed", removed},   {"limited", limited}, {"again", again},
-               {"deferred", deferred}, {"apart", apart}};
+  } kWays[] = {{"whole", whole},   {"holes", holes},       {"two-handles", two_handles},
+               {"halves", halves}, {"alone", alone},       {"unclosed", unclosed},
+               {"killed", killed}, {"removed", removed},   {"limited", limited},
+               {"again", again},   {"deferred", deferred}, {"apart", apart}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_ranks);
