@@ -70,12 +70,6 @@ DIRECT long pread(int fd, void* to, std::size_t size, long offset) {
 DIRECT long pwrite(int fd, const void* from, std::size_t size, long offset) {
   return make(SYS_pwrite64, fd, from, size, offset);
 }
-DIRECT long pwritev(int fd, const void* parts, int count, long offset) {
-  return make(SYS_pwritev, fd, parts, count, offset, 0);
-}
-DIRECT long preadv(int fd, const void* parts, int count, long offset) {
-  return make(SYS_preadv, fd, parts, count, offset, 0);
-}
 DIRECT long lseek(int fd, long offset, int whence) {
   return make(SYS_lseek, fd, offset, whence);
 }
@@ -88,14 +82,8 @@ DIRECT int fdatasync(int fd) {
 DIRECT int ftruncate(int fd, long size) {
   return make_int(SYS_ftruncate, fd, size);
 }
-DIRECT int fallocate(int fd, int mode, long offset, long size) {
-  return make_int(SYS_fallocate, fd, mode, offset, size);
-}
 DIRECT int flock(int fd, int operation) {
   return make_int(SYS_flock, fd, operation);
-}
-DIRECT int dup(int fd) {
-  return make_int(SYS_dup, fd);
 }
 DIRECT int fcntl(int fd, int command, ...) {
   va_list list;
@@ -129,15 +117,9 @@ DIRECT int faccessat(int at, const char* path, int mode, int flags) {
 DIRECT long readlink(const char* path, char* to, std::size_t size) {
   return make(SYS_readlinkat, kAtFdcwd, path, to, size);
 }
-DIRECT long readlinkat(int at, const char* path, char* to, std::size_t size) {
-  return make(SYS_readlinkat, at, path, to, size);
-}
 
 DIRECT int mkdir(const char* path, unsigned mode) {
   return make_int(SYS_mkdirat, kAtFdcwd, path, mode);
-}
-DIRECT int mkdirat(int at, const char* path, unsigned mode) {
-  return make_int(SYS_mkdirat, at, path, mode);
 }
 DIRECT int unlinkat(int at, const char* path, int flags) {
   return make_int(SYS_unlinkat, at, path, flags);
@@ -156,9 +138,6 @@ DIRECT int renameat(int from_at, const char* from, int to_at, const char* to) {
 }
 DIRECT int rename(const char* from, const char* to) {
   return make_int(SYS_renameat2, kAtFdcwd, from, kAtFdcwd, to, 0);
-}
-DIRECT int linkat(int from_at, const char* from, int to_at, const char* to, int flags) {
-  return make_int(SYS_linkat, from_at, from, to_at, to, flags);
 }
 DIRECT int chmod(const char* path, unsigned mode) {
   return make_int(SYS_fchmodat, kAtFdcwd, path, mode);
