@@ -135,7 +135,7 @@ def test_a_library_that_is_wrong_on_purpose_is_seen(call, scratch, monkeypatch) 
     assert not seen.right and seen.wrong_bytes > 0, seen
 
 
-@pytest.mark.parametrize("with_hdf5", [False, True])
+@pytest.mark.parametrize("with_hdf5", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_one_wrong_byte_is_seen(with_hdf5, scratch, monkeypatch) -> None:
     prover = Prover(mpi_named("mpich-4", "", monkeypatch), LEAST_RANKS, scratch, seeds=1)
     program = prover._hdf5 if with_hdf5 else prover._mpiio
@@ -295,6 +295,7 @@ def test_training_tries_nothing_that_is_bad(scratch, monkeypatch) -> None:
     assert not list(scratch.iterdir())
 
 
+@pytest.mark.soak
 def test_training_proves_what_is_unknown_and_keeps_it(scratch, monkeypatch) -> None:
     ask, asked = core.gate_refusals, []
     unknown = {
