@@ -1,4 +1,4 @@
-"""The words for decisions and verdicts stand in one table; what cannot include it repeats it here."""
+"""The words for decisions stand in one table; what cannot include it repeats it here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import re
 
 from iotune.reports.applied_log import OUTCOMES
-
 from support.repository import ROOT
 from support.settings import VERDICTS
 

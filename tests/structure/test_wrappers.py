@@ -47,11 +47,7 @@ def macros(root: Path) -> dict[str, tuple[str, str]]:
 
 def macros_with_bodies(root: Path) -> list[str]:
     """Return the macros that should be functions."""
-    return [
-        place
-        for name, (body, place) in macros(root).items()
-        if BODY.search(body)
-    ]
+    return [place for name, (body, place) in macros(root).items() if BODY.search(body)]
 
 
 def own_name(exported: str, parameters: str) -> str:

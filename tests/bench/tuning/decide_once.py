@@ -20,9 +20,7 @@ DECIDE = ROOT / "patterndb" / "decide"
 HEADER = (DECIDE / "decision.h").read_text()
 (VERSION,) = map(int, re.findall(r"define IOTUNE_DECISION_VERSION (\d+)u", HEADER))
 # In the order of the enumeration.
-SOURCES = re.findall(
-    r'^IOTUNE_SOURCE\(\w+, "(\w*)"\)', WORDS, re.MULTILINE
-)
+SOURCES = re.findall(r'^IOTUNE_SOURCE\(\w+, "(\w*)"\)', WORDS, re.MULTILINE)
 
 
 class Question(ctypes.Structure):

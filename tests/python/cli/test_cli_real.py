@@ -244,9 +244,7 @@ def test_training_gives_up_on_settings_that_take_for_ever(home: Home) -> None:
     assert not Path("/proc", pid, "exe").exists()
 
 
-@pytest.mark.parametrize(
-    "storage", ["ceph", pytest.param("lustre", marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize("storage", ["ceph", pytest.param("lustre", marks=pytest.mark.soak)])
 def test_a_read_is_trained_on_a_file_of_the_same_layout(home: Home, storage: str) -> None:
     # given a file of eight stripes that a program reads
     store = home.on_fake_storage(storage)

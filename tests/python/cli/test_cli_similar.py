@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.installed.given_answers import given_as_measured, given_by_hand, last, row_of
 
 from iotune.launch import preload
 from iotune.replay.mpi import find_mpi, hdf5_flags
+from support.installed.given_answers import given_as_measured, given_by_hand, last, row_of
 from support.installed.user_home import Home
 from support.repository import KERNELS
 
