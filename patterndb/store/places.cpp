@@ -13,6 +13,7 @@
 
 #include "analyzer/summary/masked_name.h"
 #include "core/os/fnv1a.h"
+#include "core/process/only_read_file.h"
 #include "patterndb/settings/filesystems.h"
 
 namespace iotune::patterndb {
@@ -31,10 +32,8 @@ std::string data_folder() {
   return home.empty() ? std::string() : home + "/.local/share/iotune";
 }
 
-// A site's: it is there, and the user may not change it.
 bool is_only_read(const std::string& path) {
-  return !path.empty() && path != "none" && access(path.c_str(), F_OK) == 0 &&
-         !can_be_changed(path);
+  return !path.empty() && path != "none" && iotune::is_only_read(path.c_str());
 }
 
 // Whether a group is one user's own, as Debian makes one for each: it has the user's number. Its
@@ -66,11 +65,7 @@ std::string open_folder(const std::string& path, bool own) {
 }  // namespace
 
 bool can_be_changed(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
-  const std::string file = real ? real.get() : path;
-  const std::size_t slash = file.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
-  return access(file.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK) == 0;
+  return may_be_changed(path.c_str());
 }
 
 std::string default_db_path() {

@@ -17,6 +17,7 @@
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
 #include "core/process/jump_safe_guard.h"
+#include "core/process/only_read_file.h"
 #include "core/process/privilege_drop.h"
 #include "core/process/process_events.h"
 #include "core/process/process_facts.h"
@@ -170,13 +171,16 @@ void database_path(ShortText<4096>& path) noexcept {
   const char* const data = std::getenv("XDG_DATA_HOME");
   const char* const home = std::getenv("HOME");
   path.clear();
-  if (given != nullptr && *given != '\0') {
-    path << given;
-  } else if (data != nullptr && *data == '/') {
+  if (data != nullptr && *data == '/') {
     path << data << "/iotune/patterns.db";
-  } else {
-    path << (home == nullptr ? "" : home) << "/.local/share/iotune/patterns.db";
+  } else if (home != nullptr && *home != '\0') {
+    path << home << "/.local/share/iotune/patterns.db";
   }
+  if (given == nullptr || *given == '\0') return;
+  // As patterndb/store/places.h: what is learnt beside a site's database goes into the user's own.
+  if (path.size() != 0 && place_answers(given) && is_only_read(given)) return;
+  path.clear();
+  path << given;
 }
 
 namespace {
@@ -190,7 +194,8 @@ bool storage_answers() noexcept {
   bool all = place_answers(database.c_str());
   const char* const folder = data != nullptr && *data == '/' ? data : std::getenv("HOME");
   const char* const config = std::getenv("IOTUNE_CONFIG");
-  for (const char* const path : {folder, config, site_database()}) {
+  const char* const named = std::getenv("IOTUNE_DB");
+  for (const char* const path : {folder, config, named, site_database()}) {
     all = all && (path == nullptr || *path != '/' || place_answers(path));
   }
   if (!all) __atomic_store_n(&g_storage_is_silent, true, __ATOMIC_RELAXED);
