@@ -1,5 +1,5 @@
-// A database that is there and that this user may not change: a site's. Inline, because the tuner and
-// the database's library both ask, and have to say the same.
+// A database that is there and that this user may not change: a site's. Inline, because the tuner
+// and the database's library both ask, and have to say the same.
 #pragma once
 
 #include <limits.h>
