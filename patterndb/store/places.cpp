@@ -13,7 +13,7 @@
 
 #include "analyzer/summary/masked_name.h"
 #include "core/os/fnv1a.h"
-#include "core/process/only_read_file.h"
+#include "core/run/only_read_file.h"
 #include "patterndb/settings/filesystems.h"
 
 namespace iotune::patterndb {

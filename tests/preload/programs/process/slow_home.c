@@ -152,7 +152,8 @@ int main(int count, char** words) {
   log_file = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (root < 0 || log_file < 0) return 2;
   words[2] = words[0];
-  const struct fuse_operations operations = {.init = do_init, .getattr = do_getattr,
+  const struct fuse_operations operations = {.init = do_init,
+                                             .getattr = do_getattr,
                                              .readlink = do_readlink,
                                              .mkdir = do_mkdir,
                                              .unlink = do_unlink,
