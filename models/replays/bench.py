@@ -7,7 +7,6 @@ cores, all arms carry the yield shim too: MPICH spins, and a gain would else mea
 from __future__ import annotations
 
 import os
-import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -32,13 +31,13 @@ from iotune import core
 from iotune.errors import Error
 from iotune.launch.preload import loadable, preload_path
 from iotune.launch.start import preload_environment
-from iotune.locations import buffer_root, new_run_id
+from iotune.locations import new_run_id
 from iotune.output_file import write_text
 from iotune.replay.mpi import Mpi
 from iotune.replay.plan import plan_text
 from iotune.replay.plan_build import plan_bytes
 from iotune.replay.replayer import Replayed, find_yield_shim, forget_files, run_plan
-from iotune.traces.leftovers import collect_run
+from iotune.traces.leftovers import collect_run, run_of_iotune
 from iotune.traces.summary import RunSummary
 from iotune.traces.trace import open_trace
 
@@ -207,9 +206,9 @@ class ReplayBench(ABC):
             if key not in ("ROMIO_HINTS", "MPICH_MPIIO_HINTS")
             and (key == "IOTUNE_BUFFER_DIR" or not key.startswith("IOTUNE_"))
         }
-        with self.pace.before_run():
-            self.before_run()
-            try:
+        with run_of_iotune(run_id) as buffers:
+            with self.pace.before_run():
+                self.before_run()
                 result = run_plan(
                     self.mpi,
                     self.replayer,
@@ -220,14 +219,10 @@ class ReplayBench(ABC):
                     preload_environment(base, self.preload, variables),
                     limit_seconds,
                 )
-            except BaseException:
-                # Of a replay that did not end: it would be the user's last run.
-                shutil.rmtree(buffer_root() / run_id, ignore_errors=True)
-                raise
-        self.runs += 1
-        self.moved_bytes += result.bytes
-        with suppress(Error, OSError):
-            collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
+            self.runs += 1
+            self.moved_bytes += result.bytes
+            with suppress(Error, OSError):
+                collect_run(buffers, trace, patience_seconds=1.0, observe=False)
         return self.seconds_of(name, result)
 
     def effect(self, name: str, candidate: Candidate) -> str:

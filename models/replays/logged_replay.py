@@ -25,11 +25,13 @@ from iotune.models.train_plan import directory_of
 from iotune.database.offers import LogOffer
 from iotune.errors import Error
 from iotune.launch.start import preload_environment
+from iotune.locations import new_run_id
 from iotune.output_file import write_text
 from iotune.replay.mpi import Mpi
 from iotune.replay.plan import PLAIN, Plan, plan_text
 from iotune.replay.plan_build import plan_bytes
 from iotune.replay.replayer import run_plan, scratch_directory
+from iotune.traces.leftovers import run_of_iotune
 
 _ORDINARY, _LOGGED = "ordinary", "logged"
 # Beside the files: each arm's last one stays while the other writes, and a log has an index.
@@ -101,20 +103,28 @@ class _Arms:
         files = (self.scratch / name).resolve()
         shutil.rmtree(files, ignore_errors=True)
         files.mkdir()
+        run_id = new_run_id()
         variables = {
             "IOTUNE_MODE": "record",
+            "IOTUNE_RUN_ID": run_id,
+            "IOTUNE_RUN_OWNER": str(os.getpid()),
             "IOTUNE_DB": "none",
             "IOTUNE_TRACE": str(self.scratch / f"{name}.iotrace"),
             "XDG_DATA_HOME": str(self.scratch / "data"),
         }
         if name == _LOGGED:
             variables |= {"IOTUNE_LOGSTORE": str(files), "IOTUNE_LOGSTORE_CLOSE": at_close}
-        base = {key: one for key, one in os.environ.items() if not key.startswith("IOTUNE_")}
+        base = {
+            key: one
+            for key, one in os.environ.items()
+            if key == "IOTUNE_BUFFER_DIR" or not key.startswith("IOTUNE_")
+        }
         environment = preload_environment(base, self.preload, variables)
-        result = run_plan(
-            self.mpi, self.replayer, self.scratch / "plan", self.plan.ranks, files, [],
-            environment, TIMEOUT_SECONDS,
-        )  # fmt: skip
+        with run_of_iotune(run_id):
+            result = run_plan(
+                self.mpi, self.replayer, self.scratch / "plan", self.plan.ranks, files, [],
+                environment, TIMEOUT_SECONDS,
+            )  # fmt: skip
         if len(result.file_seconds) != len(self.plan.files):
             raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
         self.writes[name].append(sum(result.file_seconds[: len(self.plan.files) // 2]))

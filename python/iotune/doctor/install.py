@@ -19,9 +19,9 @@ from iotune.errors import Error
 from iotune.launch.limited_run import run_limited
 from iotune.launch.preload import DATABASE_LIBRARY, find_library, loadable, preload_path
 from iotune.launch.start import preload_environment
-from iotune.locations import buffer_root, new_run_id
+from iotune.locations import new_run_id
 from iotune.reports.tables import count_text
-from iotune.traces.leftovers import collect_run
+from iotune.traces.leftovers import collect_run, run_of_iotune
 from iotune.traces.trace import open_trace
 
 _SECONDS = 60
@@ -125,8 +125,9 @@ def _recording() -> Check:
         command = [sys.executable, "-I", "-S", "-c", _PROGRAM, f"{scratch}/file"]
         try:
             environment = preload_environment(_without_iotune(), preload_path(), settings)
-            done = run_limited(command, environment, _SECONDS)
-            collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
+            with run_of_iotune(run_id) as buffers:
+                done = run_limited(command, environment, _SECONDS)
+                collect_run(buffers, trace, patience_seconds=1.0, observe=False)
             if not trace.exists():
                 said = [one for one in done.stderr.splitlines() if one.strip()]
                 return Check("recording", FAILS, said[0] if said else "no trace was written",

@@ -24,11 +24,11 @@ from iotune.errors import Error
 from iotune.launch.limited_run import run_limited
 from iotune.launch.preload import loadable, preload_path
 from iotune.launch.start import preload_environment
-from iotune.locations import buffer_root, new_run_id
+from iotune.locations import new_run_id
 from iotune.models.settings.unread import is_unread
 from iotune.replay.mpi import Mpi, SerialHdf5
 from iotune.replay.replayer import find_prover, find_yield_shim
-from iotune.traces.leftovers import collect_run
+from iotune.traces.leftovers import collect_run, run_of_iotune
 from iotune.traces.trace import open_trace
 
 SEEDS = 5
@@ -312,11 +312,11 @@ class Prover:
         return Compared(0, 0, f"failed ({done.returncode}): {' '.join(words[:1])}"[:300], {})
 
     def _right(self, program: Path, environment: Mapping[str, str]) -> Compared:
-        compared = self._run_seed(program, {}, 1, environment, ())
-        with suppress(Error, OSError):
-            run_id = environment["IOTUNE_RUN_ID"]
-            trace = Path(environment["IOTUNE_TRACE"])
-            collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
+        with run_of_iotune(environment["IOTUNE_RUN_ID"]) as buffers:
+            compared = self._run_seed(program, {}, 1, environment, ())
+            with suppress(Error, OSError):
+                trace = Path(environment["IOTUNE_TRACE"])
+                collect_run(buffers, trace, patience_seconds=1.0, observe=False)
         if not compared.right:
             raise Error(
                 f"already without any setting the bytes are wrong: {compared.fault}; "

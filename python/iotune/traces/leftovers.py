@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import os
 import re
+import shutil
 import struct
 import time
 from collections.abc import Iterator, Mapping
@@ -143,6 +144,19 @@ def _alone(directory: Path) -> Iterator[bool]:
         yield False
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def run_of_iotune(run_id: str) -> Iterator[Path]:
+    """A run that a command starts for itself: its directory of buffers, which goes however it ends.
+
+    What it leaves would be taken for the user's last run.
+    """
+    buffers = buffer_root() / run_id
+    try:
+        yield buffers
+    finally:
+        shutil.rmtree(buffers, ignore_errors=True)
 
 
 def collect_run(
