@@ -122,7 +122,7 @@ def test_lines_of_ranks_may_change_places_but_not_words(two_runs: TwoRuns) -> No
 def test_every_entry_says_where_it_comes_from() -> None:
     entries = read_table()
     assert len(entries) >= 30
-    assert sum(entry.check for entry in entries) == 6
+    assert 3 <= sum(entry.check for entry in entries) <= 6, "what make check runs"
     for entry in entries:
         assert entry.needs and (entry.packages or entry.wheels), entry.name
 
