@@ -34,7 +34,6 @@ struct ThreadState {
   std::uint8_t callback_depth;
   std::uint8_t guard_count;  // of JumpSafeGuards on this thread's stack, outermost first
   std::uint8_t held_count;
-  std::uint8_t runs_ahead;  // > 0: a slice of the program that is run ahead (include/iotune.h)
   // Which HDF5 calls on a file that is sampled out (file_sample.h) are not recorded. kUntouched:
   // none are, and the tuner leaves the file's datasets alone.
   enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll, kUntouched } unrecorded;

@@ -260,8 +260,6 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
     transfers.synchronised = synchronised;
     transfers.before_mpi_init = rank_begins;
   }
-  transfers.slice_transfer = make_slice_transfer;
-  transfers.slice_seek = make_slice_seek;
   if (g_options.schedule->gives_way()) transfers.before = before_transfer;
   transfers.after = after_transfer;
   transfers.left = left_transfer;

@@ -42,12 +42,6 @@ inline int no_such_call() noexcept {
   return -1;
 }
 
-// The result of a call that a slice of the program may not make while it is run ahead.
-inline int not_in_slice() noexcept {
-  errno = ENOTSUP;
-  return -1;
-}
-
 // HDF5 calls on a file that is sampled out go straight to the real function and touch as little
 // memory as possible: between two large transfers the caches are cold. That file is the only one
 // that is open, so it does not matter which object a call names.
