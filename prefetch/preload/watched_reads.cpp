@@ -14,7 +14,7 @@
 #include "prefetch/preload/helper_thread.h"
 #include "prefetch/preload/plan_choice.h"
 #include "prefetch/preload/program_transfers.h"
-#include "prefetch/preload/slice.h"
+#include "prefetch/slices/slice.h"
 #include "prefetch/preload/stream_slots.h"
 #include "prefetch/preload/thread_lock.h"
 #include "recorder/hooks/transfer_hooks.h"

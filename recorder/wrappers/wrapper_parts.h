@@ -51,7 +51,7 @@ inline int no_such_call() noexcept {
 
 // The same of a call that changes what a dataspace selects, and where nothing is recorded at all.
 [[gnu::always_inline]] inline bool is_selection_passed() noexcept {
-  return g_recording == kNothing || is_outside_sample();
+  return g_recording < kRecorded || is_outside_sample();
 }
 
 // The same for a call on a dataspace or a property list, which is not recorded where only a sample

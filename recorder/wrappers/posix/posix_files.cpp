@@ -15,7 +15,6 @@
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
-#include "recorder/wrappers/descriptors/saved_offsets.h"
 #include "recorder/wrappers/object_table.h"
 #include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/posix/path_call.h"
@@ -100,9 +99,6 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     record.commit();
   }
   if (fd >= 0) note_descriptor(fd, absolute.c_str(), (flags & O_APPEND) != 0);
-  if (fd >= 0 && has_dropped_privileges()) {
-    save_offset_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
-  }
   return fd;
 }
 

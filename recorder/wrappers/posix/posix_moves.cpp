@@ -12,7 +12,6 @@
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "recorder/wrappers/descriptors/saved_offsets.h"
 #include "recorder/wrappers/posix/aio_request.h"
 #include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/traced_call.h"

@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/working_directory.h"
 #include "recorder/wrappers/posix/path_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -74,14 +73,11 @@ IOTUNE_EXPORT int chdir(const char* path) noexcept {
   PathCall call(raw::kAtFdcwd, path, 0, nullptr);
   const int result = real();
   call.made(CallNumber::kchdir, result);
-  if (result == 0) working_directory_changed(path);
   return result;
 }
 IOTUNE_EXPORT int fchdir(int directory) noexcept {
   static constinit NextSymbol next;
-  const int result = next.prepare<int>("fchdir", directory)();
-  if (result == 0) working_directory_changed(nullptr);
-  return result;
+  return next.prepare<int>("fchdir", directory)();
 }
 
 IOTUNE_EXPORT ssize_t readlink(const char* path, char* buffer, std::size_t size) noexcept {

@@ -5,14 +5,12 @@
 
 #include <cstdarg>
 
-#include "core/process/privilege_drop.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "recorder/wrappers/descriptors/saved_offsets.h"
 #include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -188,7 +186,7 @@ __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
                                                    const AppendWatch* append,
                                                    const Call& call) noexcept {
   const ThreadState& thread = t_thread;
-  if (g_recording == kNothing || thread.ours != 0 || (thread.layers & kPassed) != 0) {
+  if (g_recording < kRecorded || thread.ours != 0 || (thread.layers & kPassed) != 0) {
     return call();
   }
   return watched_call(
@@ -280,7 +278,6 @@ template <typename Call>
   if (const std::uint32_t file = file_of_descriptor(fd); file != 0) {
     constexpr int kFromHere = 1;  // SEEK_CUR, which with 0 only asks
     if (offset != 0 || whence != kFromHere) count_move_of_position(file);
-    if (has_dropped_privileges()) save_offset_after_seek(file, position);
   }
   return position;
 }

@@ -1,13 +1,14 @@
 // The calls of libc that a slice makes on the program's descriptors (include/iotune.h). They stand
 // behind the recorder's wrappers from the first slice on; every other thread's pass through.
-#include "prefetch/preload/slice_calls.h"
+#include "prefetch/slices/slice_calls.h"
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
-#include "prefetch/preload/slice.h"
+#include "prefetch/slices/slice.h"
 
 namespace iotune::prefetch {
 namespace {
@@ -25,11 +26,15 @@ struct RealCalls {
 };
 constinit RealCalls g_real = {};
 std::uint32_t (*g_file_of_descriptor)(int fd) = nullptr;
-__thread bool t_is_slice __attribute__((tls_model("initial-exec")));
+// The thread that runs a slice; there is one at a time. Not by thread-local memory, of which a
+// library that is loaded late may get none.
+constinit std::atomic<void*> g_slice_thread{nullptr};
 
 // 0: the call is made as it is.
 std::uint32_t file_in_slice(int fd) noexcept {
-  return t_is_slice ? g_file_of_descriptor(fd) : 0;
+  const bool is_slice =
+      g_slice_thread.load(std::memory_order_relaxed) == __builtin_thread_pointer();
+  return is_slice ? g_file_of_descriptor(fd) : 0;
 }
 
 std::int64_t answer(std::int64_t result) noexcept {
@@ -125,7 +130,11 @@ void watch_slice_calls(const PrefetchHost& host) noexcept {
 }
 
 void enter_slice() noexcept {
-  t_is_slice = true;
+  g_slice_thread.store(__builtin_thread_pointer(), std::memory_order_relaxed);
+}
+
+void leave_slice() noexcept {
+  g_slice_thread.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace iotune::prefetch

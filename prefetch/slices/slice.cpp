@@ -1,4 +1,4 @@
-#include "prefetch/preload/slice.h"
+#include "prefetch/slices/slice.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -16,9 +16,9 @@
 #include "core/os/signal_context.h"
 #include "core/process/process_events.h"
 #include "prefetch/preload/helper_thread.h"
-#include "prefetch/preload/pending_writes.h"
-#include "prefetch/preload/slice_calls.h"
 #include "prefetch/preload/thread_lock.h"
+#include "prefetch/slices/pending_writes.h"
+#include "prefetch/slices/slice_calls.h"
 
 namespace iotune::prefetch {
 
@@ -135,11 +135,13 @@ void* run_slice(void*) noexcept {
   g_host->thread_is_ours();
   enter_slice();
   g_slice->run(g_slice->argument);
+  leave_slice();
   g_slice_runs.store(false, std::memory_order_release);
   return nullptr;
 }
 
 constinit AfterFork g_after_fork([]() noexcept {
+  leave_slice();
   g_lock.unlock();
   g_slice_runs.store(false, std::memory_order_relaxed);
   g_in_use.store(kNoDescriptor, std::memory_order_relaxed);
