@@ -151,8 +151,8 @@ def little_memory(place: Place, kind: str) -> None:
 
 CASES: dict[str, Callable[[Place], None]] = {
     **{kind: partial(dropped, kind=kind)
-       for kind in ("prctl", "syscall", "strict", "thread", "child", "size", "descriptors", "memory",
-                    "counter")},
+       for kind in ("prctl", "syscall", "strict", "thread", "child", "size", "descriptors",
+                    "memory", "counter")},
     **{kind: partial(dropped, kind=kind, root=True) for kind in ("chroot", "user", "mounts")},
     "little-data": partial(little_memory, kind="data"),
     "little-addresses": partial(little_memory, kind="addresses"),
