@@ -21,6 +21,9 @@ namespace {
 // libc's clock_gettime reads the counter as well.
 bool g_counter_forbidden = false;
 
+TickSource g_source_before_stop = TickSource::kUnknown;
+std::uint64_t g_last_ticks = 0;
+
 // By PR_SET_TSC before the program was executed.
 bool counter_was_forbidden() noexcept {
 #if defined(__x86_64__)
@@ -89,9 +92,21 @@ std::uint64_t first_or_clock_ticks() noexcept {
     case TickSource::kCounter:
       return counter_now();
     case TickSource::kClock:
+      return clock_ns(CLOCK_MONOTONIC);
+    case TickSource::kStopped:
       break;
   }
-  return clock_ns(CLOCK_MONOTONIC);
+  return g_last_ticks;
+}
+
+void stop_ticks() noexcept {
+  g_last_ticks = ticks_now();
+  g_source_before_stop = g_tick_source;
+  g_tick_source = TickSource::kStopped;
+}
+
+void resume_ticks() noexcept {
+  g_tick_source = g_source_before_stop;
 }
 
 ClockReading read_clocks() noexcept {

@@ -11,7 +11,8 @@ namespace iotune {
 // What time stamps are made of.
 // kClock: CLOCK_MONOTONIC nanoseconds, where the counter is not constant over frequency changes and
 // sleep states, or forbidden before the program began (PR_SET_TSC).
-enum class TickSource : std::uint8_t { kUnknown, kCounter, kClock };
+// kStopped: after a privilege drop neither may be read: all stamps are equal.
+enum class TickSource : std::uint8_t { kUnknown, kCounter, kClock, kStopped };
 extern TickSource g_tick_source;
 
 std::uint64_t clock_ns(clockid_t clock) noexcept;
@@ -49,6 +50,10 @@ struct ClockReading {
   std::uint64_t ticks, monotonic_ns, realtime_ns;
 };
 ClockReading read_clocks() noexcept;
+
+// Around a privilege drop: the last stamp that is taken; and that the program kept its rights.
+void stop_ticks() noexcept;
+void resume_ticks() noexcept;
 
 // The rate between two readings; `fallback` where they are too near to tell (under 1 µs).
 TickRate rate_between(const ClockReading& first, const ClockReading& last,

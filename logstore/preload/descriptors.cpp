@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdarg>
-#include <iterator>
 
 #include "logstore/preload/guarded.h"
 #include "logstore/preload/host.h"
@@ -127,23 +126,23 @@ void own_closefrom(int first) noexcept {
 
 Replacements replaced_descriptors() noexcept {
   static const Replacement kList[] = {
-      replacement("fsync", real.fsync, own_fsync, When::kFirstFile),
-      replacement("fdatasync", real.fdatasync, own_fdatasync, When::kFirstFile),
-      replacement("ftruncate", real.ftruncate, own_ftruncate, When::kFirstFile),
-      replacement("ftruncate64", real.ftruncate, own_ftruncate, When::kFirstFile),
-      replacement("fstat", real.fstat, own_fstat, When::kFirstFile),
-      replacement("fstat64", real.fstat, own_fstat, When::kFirstFile),
-      replacement("__fxstat", real.fxstat, own_fxstat, When::kFirstFile),
-      replacement("__fxstat64", real.fxstat, own_fxstat, When::kFirstFile),
-      replacement("fcntl", real.fcntl, own_fcntl, When::kFirstFile),
-      replacement("fcntl64", real.fcntl, own_fcntl, When::kFirstFile),
-      replacement("close", real.close, own_close, When::kFirstFile),
-      replacement("dup2", real.dup2, own_dup2, When::kFirstFile),
-      replacement("dup3", real.dup3, own_dup3, When::kFirstFile),
-      replacement("close_range", real.close_range, own_close_range, When::kFirstFile),
-      replacement("closefrom", real.closefrom, own_closefrom, When::kFirstFile),
+      replacement("fsync", real.fsync, own_fsync),
+      replacement("fdatasync", real.fdatasync, own_fdatasync),
+      replacement("ftruncate", real.ftruncate, own_ftruncate),
+      replacement("ftruncate64", real.ftruncate, own_ftruncate),
+      replacement("fstat", real.fstat, own_fstat),
+      replacement("fstat64", real.fstat, own_fstat),
+      replacement("__fxstat", real.fxstat, own_fxstat),
+      replacement("__fxstat64", real.fxstat, own_fxstat),
+      replacement("fcntl", real.fcntl, own_fcntl),
+      replacement("fcntl64", real.fcntl, own_fcntl),
+      replacement("close", real.close, own_close),
+      replacement("dup2", real.dup2, own_dup2),
+      replacement("dup3", real.dup3, own_dup3),
+      replacement("close_range", real.close_range, own_close_range),
+      replacement("closefrom", real.closefrom, own_closefrom),
   };
-  return {kList, std::size(kList)};
+  return kList;
 }
 
 }  // namespace iotune::logstore

@@ -31,31 +31,31 @@ namespace {
 constinit StoreOptions g_options = {};
 constinit std::atomic<bool> g_watches_descriptors{false};
 
-template <typename Use>
-void for_each_replacement(Use use) noexcept {
-  for (const Replacements& some :
-       {replaced_names(), replaced_transfers(), replaced_descriptors(), replaced_requests()}) {
-    for (unsigned i = 0; i < some.count; ++i) use(some.list[i]);
-  }
-}
+// Those that wait for the first file that is logged.
+constexpr Replacements (*kLater[])() = {replaced_transfers, replaced_descriptors,
+                                        replaced_requests};
 
 // As the program calls a name for the first time.
 void* replace(const char* name, void* behind) {
-  void* function = behind;
-  for_each_replacement([&](const Replacement& one) {
-    if (std::strcmp(one.name, name) != 0) return;
-    *one.real = behind;
-    if (one.when == When::kAtOnce || g_watches_descriptors.load(std::memory_order_acquire)) {
-      function = one.function;
-    }
-  });
-  return function;
+  const Replacement* found = find_replacement(replaced_names(), name);
+  bool is_used = found != nullptr;
+  for (const auto list : kLater) {
+    if (found != nullptr) break;
+    found = find_replacement(list(), name);
+    is_used = found != nullptr && g_watches_descriptors.load(std::memory_order_acquire);
+  }
+  if (found != nullptr) *found->real = behind;
+  return is_used ? found->function : behind;
 }
 
 void find_real_calls() noexcept {
-  for_each_replacement([](const Replacement& one) {
-    if (*one.real == nullptr) *one.real = g_host->behind(one.name);
-  });
+  const auto find_those_of = [](Replacements list) {
+    for (const Replacement& one : list) {
+      if (*one.real == nullptr) *one.real = g_host->behind(one.name);
+    }
+  };
+  find_those_of(replaced_names());
+  for (const auto list : kLater) find_those_of(list());
 }
 
 // Forks under way whose locks are held, of a thread: a signal's handler may fork within one.

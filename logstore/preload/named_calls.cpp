@@ -10,7 +10,6 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -199,23 +198,23 @@ bool takes(const char* path) noexcept {
 // statfs(2) says the same of a container as of a file.
 Replacements replaced_names() noexcept {
   static const Replacement kList[] = {
-      replacement("open", real.open, own_open, When::kAtOnce),
-      replacement("open64", real.open, own_open, When::kAtOnce),
-      replacement("__open_2", real.unused, own_open_2, When::kAtOnce),
-      replacement("__open64_2", real.unused, own_open_2, When::kAtOnce),
-      replacement("stat", real.stat, own_stat, When::kAtOnce),
-      replacement("stat64", real.stat, own_stat, When::kAtOnce),
-      replacement("lstat", real.lstat, own_lstat, When::kAtOnce),
-      replacement("lstat64", real.lstat, own_lstat, When::kAtOnce),
-      replacement("__xstat", real.xstat, own_xstat, When::kAtOnce),
-      replacement("__xstat64", real.xstat, own_xstat, When::kAtOnce),
-      replacement("__lxstat", real.lxstat, own_lxstat, When::kAtOnce),
-      replacement("__lxstat64", real.lxstat, own_lxstat, When::kAtOnce),
-      replacement("access", real.access, own_access, When::kAtOnce),
-      replacement("unlink", real.unlink, own_unlink, When::kAtOnce),
-      replacement("rename", real.rename, own_rename, When::kAtOnce),
+      replacement("open", real.open, own_open),
+      replacement("open64", real.open, own_open),
+      replacement("__open_2", real.unused, own_open_2),
+      replacement("__open64_2", real.unused, own_open_2),
+      replacement("stat", real.stat, own_stat),
+      replacement("stat64", real.stat, own_stat),
+      replacement("lstat", real.lstat, own_lstat),
+      replacement("lstat64", real.lstat, own_lstat),
+      replacement("__xstat", real.xstat, own_xstat),
+      replacement("__xstat64", real.xstat, own_xstat),
+      replacement("__lxstat", real.lxstat, own_lxstat),
+      replacement("__lxstat64", real.lxstat, own_lxstat),
+      replacement("access", real.access, own_access),
+      replacement("unlink", real.unlink, own_unlink),
+      replacement("rename", real.rename, own_rename),
   };
-  return {kList, std::size(kList)};
+  return kList;
 }
 
 }  // namespace iotune::logstore

@@ -6,6 +6,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "core/link/replacement.h"
+
 namespace iotune::logstore {
 
 struct RealCalls {
@@ -47,33 +49,13 @@ struct RealCalls {
 
 extern RealCalls real;
 
-// A name of libc, where its own function is kept, and what is called instead. Names of files are
-// replaced at once, what is done to a descriptor with the first file that is logged: until then
-// reads and writes of the program cost nothing.
-enum class When : unsigned char { kAtOnce, kFirstFile };
-struct Replacement {
-  const char* name;
-  void** real;
-  void* function;
-  When when;
-};
-
-// One list a source.
-struct Replacements {
-  const Replacement* list;
-  unsigned count;
-};
+// What is called instead, one list a source. Names of files are replaced at once, what is done to a
+// descriptor with the first file that is logged: until then reads and writes of the program cost
+// nothing.
 Replacements replaced_names() noexcept;
 Replacements replaced_transfers() noexcept;
 Replacements replaced_descriptors() noexcept;
 Replacements replaced_requests() noexcept;
-
-template <typename Function, typename Own>
-constexpr Replacement replacement(const char* name, Function*& real_one, Own* own,
-                                  When when) noexcept {
-  static_assert(sizeof real_one == sizeof(void*));
-  return {name, reinterpret_cast<void**>(&real_one), reinterpret_cast<void*>(own), when};
-}
 
 // The first file is logged: descriptors are looked at from now on.
 void watch_descriptors() noexcept;

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <iterator>
 
 #include "logstore/preload/guarded.h"
 #include "logstore/preload/host.h"
@@ -73,14 +72,14 @@ int own_aio_fsync(int operation, void* memory) noexcept {
 
 Replacements replaced_requests() noexcept {
   static const Replacement kList[] = {
-      replacement("aio_read", real.aio_read, own_aio_read, When::kFirstFile),
-      replacement("aio_read64", real.aio_read, own_aio_read, When::kFirstFile),
-      replacement("aio_write", real.aio_write, own_aio_write, When::kFirstFile),
-      replacement("aio_write64", real.aio_write, own_aio_write, When::kFirstFile),
-      replacement("aio_fsync", real.aio_fsync, own_aio_fsync, When::kFirstFile),
-      replacement("aio_fsync64", real.aio_fsync, own_aio_fsync, When::kFirstFile),
+      replacement("aio_read", real.aio_read, own_aio_read),
+      replacement("aio_read64", real.aio_read, own_aio_read),
+      replacement("aio_write", real.aio_write, own_aio_write),
+      replacement("aio_write64", real.aio_write, own_aio_write),
+      replacement("aio_fsync", real.aio_fsync, own_aio_fsync),
+      replacement("aio_fsync64", real.aio_fsync, own_aio_fsync),
   };
-  return {kList, std::size(kList)};
+  return kList;
 }
 
 }  // namespace iotune::logstore

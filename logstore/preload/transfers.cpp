@@ -210,25 +210,25 @@ ssize_t own_pwritev(int fd, const iovec* parts, int count, off_t offset) noexcep
 
 Replacements replaced_transfers() noexcept {
   static const Replacement kList[] = {
-      replacement("lseek", real.lseek, own_lseek, When::kFirstFile),
-      replacement("lseek64", real.lseek, own_lseek, When::kFirstFile),
-      replacement("read", real.read, own_read, When::kFirstFile),
-      replacement("__read_chk", real.read_chk, own_read_chk, When::kFirstFile),
-      replacement("write", real.write, own_write, When::kFirstFile),
-      replacement("pread", real.pread, own_pread, When::kFirstFile),
-      replacement("pread64", real.pread, own_pread, When::kFirstFile),
-      replacement("__pread64", real.pread, own_pread, When::kFirstFile),
-      replacement("__pread_chk", real.pread_chk, own_pread_chk, When::kFirstFile),
-      replacement("__pread64_chk", real.pread_chk, own_pread_chk, When::kFirstFile),
-      replacement("pwrite", real.pwrite, own_pwrite, When::kFirstFile),
-      replacement("pwrite64", real.pwrite, own_pwrite, When::kFirstFile),
-      replacement("__pwrite64", real.pwrite, own_pwrite, When::kFirstFile),
-      replacement("preadv", real.preadv, own_preadv, When::kFirstFile),
-      replacement("preadv64", real.preadv, own_preadv, When::kFirstFile),
-      replacement("pwritev", real.pwritev, own_pwritev, When::kFirstFile),
-      replacement("pwritev64", real.pwritev, own_pwritev, When::kFirstFile),
+      replacement("lseek", real.lseek, own_lseek),
+      replacement("lseek64", real.lseek, own_lseek),
+      replacement("read", real.read, own_read),
+      replacement("__read_chk", real.read_chk, own_read_chk),
+      replacement("write", real.write, own_write),
+      replacement("pread", real.pread, own_pread),
+      replacement("pread64", real.pread, own_pread),
+      replacement("__pread64", real.pread, own_pread),
+      replacement("__pread_chk", real.pread_chk, own_pread_chk),
+      replacement("__pread64_chk", real.pread_chk, own_pread_chk),
+      replacement("pwrite", real.pwrite, own_pwrite),
+      replacement("pwrite64", real.pwrite, own_pwrite),
+      replacement("__pwrite64", real.pwrite, own_pwrite),
+      replacement("preadv", real.preadv, own_preadv),
+      replacement("preadv64", real.preadv, own_preadv),
+      replacement("pwritev", real.pwritev, own_pwritev),
+      replacement("pwritev64", real.pwritev, own_pwritev),
   };
-  return {kList, std::size(kList)};
+  return kList;
 }
 
 }  // namespace iotune::logstore

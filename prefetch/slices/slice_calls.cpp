@@ -6,8 +6,8 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 
+#include "core/link/replacement.h"
 #include "prefetch/slices/slice.h"
 
 namespace iotune::prefetch {
@@ -87,17 +87,6 @@ off_t own_lseek(int fd, off_t offset, int whence) noexcept {
                    : answer(make_slice_seek(fd, file, offset, whence));
 }
 
-struct Replacement {
-  const char* name;
-  void** real;
-  void* own;
-};
-template <typename Function, typename Own>
-Replacement replacement(const char* name, Function*& real, Own* own) noexcept {
-  static_assert(sizeof real == sizeof(void*));
-  return {name, reinterpret_cast<void**>(&real), reinterpret_cast<void*>(own)};
-}
-
 void* replace(const char* name, void* real) noexcept {
   const Replacement list[] = {
       replacement("read", g_real.read, own_read),
@@ -114,12 +103,10 @@ void* replace(const char* name, void* real) noexcept {
       replacement("lseek", g_real.lseek, own_lseek),
       replacement("lseek64", g_real.lseek, own_lseek),
   };
-  for (const Replacement& at : list) {
-    if (std::strcmp(at.name, name) != 0) continue;
-    *at.real = real;
-    return at.own;
-  }
-  return real;
+  const Replacement* const found = find_replacement(list, name);
+  if (found == nullptr) return real;
+  *found->real = real;
+  return found->function;
 }
 
 }  // namespace

@@ -92,8 +92,9 @@ RecordWriter::RecordWriter(CallNumber number, std::uint8_t layers, std::uint64_t
   begin(number, layers, Times::kPosix, start, duration);
 }
 
-RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
-  begin(number, t_thread.layers & kLayerBits, Times::kControl, at_ticks, 0);
+RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept
+    : wanted_(g_recording != kSealed) {
+  if (wanted_) begin(number, t_thread.layers & kLayerBits, Times::kControl, at_ticks, 0);
 }
 
 [[gnu::hot]] void RecordWriter::begin(CallNumber number, std::uint8_t layers, Times times,

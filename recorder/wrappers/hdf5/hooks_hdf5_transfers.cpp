@@ -30,9 +30,9 @@ void append_actual_mode(const Hdf5Api& api, RecordWriter& record, Hid dxpl) noex
   record.numbers({mode, local, global});
 }
 
-// Not where the file is sampled out.
+// Not where the file is sampled out, nor after a privilege drop.
 bool records_hdf5() noexcept {
-  return t_thread.unrecorded == ThreadState::Unrecorded::kNothing;
+  return g_recording != kSealed && t_thread.unrecorded == ThreadState::Unrecorded::kNothing;
 }
 
 [[gnu::hot]] void before(Provider& provider, HookState& hook, Hid dataset, Hid dxpl) noexcept {

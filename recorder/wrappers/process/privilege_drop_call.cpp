@@ -6,6 +6,7 @@
 #include "core/os/own_stack.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "core/os/ticks.h"
 #include "core/process/configuration.h"
 #include "core/process/thread_state.h"
 #include "core/run/run_identity.h"
@@ -77,6 +78,7 @@ PrivilegeDropCall::PrivilegeDropCall(Loss loss) noexcept {
   gave_back_ = loss == Loss::kData;
   if (gave_back_) protect_unused(true);
   g_recording = kSealed;
+  stop_ticks();
   __atomic_store_n(&g_privileges_dropped, true, __ATOMIC_RELEASE);
 }
 
@@ -90,6 +92,7 @@ void PrivilegeDropCall::wait_for_other_threads() const noexcept {
 void PrivilegeDropCall::failed() noexcept {
   if (!drops_) return;
   __atomic_store_n(&g_privileges_dropped, false, __ATOMIC_RELEASE);
+  resume_ticks();
   g_recording = kRecorded;
   if (gave_back_) protect_unused(false);
 }

@@ -64,11 +64,9 @@ bool is_tighter(int resource, const struct rlimit& wanted) noexcept {
   constexpr rlim_t kFewDescriptors = 64;
   if (has_dropped_privileges()) return false;
   switch (resource) {
+    case RLIMIT_FSIZE:
     case RLIMIT_AS:
     case RLIMIT_DATA:
-      if (!is_short_of_memory(wanted.rlim_cur)) return false;
-      break;
-    case RLIMIT_FSIZE:
       break;
     case RLIMIT_NOFILE:
       if (wanted.rlim_cur > kFewDescriptors) return false;
@@ -77,8 +75,10 @@ bool is_tighter(int resource, const struct rlimit& wanted) noexcept {
       return false;
   }
   struct rlimit now {};
-  return raw::call(SYS_prlimit64, 0, resource, 0, raw::word(&now)) == 0 &&
-         wanted.rlim_cur < now.rlim_cur;
+  const bool is_lower = raw::call(SYS_prlimit64, 0, resource, 0, raw::word(&now)) == 0 &&
+                        wanted.rlim_cur < now.rlim_cur;
+  const bool is_of_memory = resource == RLIMIT_AS || resource == RLIMIT_DATA;
+  return is_lower && (!is_of_memory || is_short_of_memory(wanted.rlim_cur));
 }
 bool is_tighter(int resource, const void* limit) noexcept {
   return limit != nullptr && is_tighter(resource, *static_cast<const struct rlimit*>(limit));

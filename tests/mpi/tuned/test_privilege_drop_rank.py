@@ -44,9 +44,23 @@ def dropped(place: Place, rank: int) -> None:
         ], written
 
 
+def counter(place: Place) -> None:
+    """Of a program that forbids itself the counter no call, no dataset and no file is stamped."""
+    work = place.scratch / "work"
+    work.mkdir()
+    program = place.bin / "privilege_drop_rank"
+    bare = place.run(program, "counter", preload=False, cwd=work)
+    assert bare.status == 0, bare
+    assert place.run(program, "counter", cwd=work).same_as(bare)
+    if collect(place, place.trace):
+        names = [call["name"] for call in place.calls()]
+        assert names.count("H5Fcreate") == names.count("H5Dwrite") == 1, names
+
+
 CASES: dict[str, Callable[[Place], None]] = {
     "rank-0": partial(dropped, rank=0),
     "rank-1": partial(dropped, rank=1),
+    "counter": counter,
 }
 
 if __name__ == "__main__":
