@@ -83,7 +83,7 @@ WORDS = ("train", "--rounds", "3", "--candidates", "romio_cb_write=disable",
 
 
 def stopped(home: Home, by: signal.Signals) -> None:
-    """A training that gets the signal after its fourth measurement."""
+    """A training that gets the signal after its second measurement: it may end after the third."""
     process = subprocess.Popen(
         home.command(*WORDS), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         env=home.environment, cwd=home.folder,
@@ -91,12 +91,12 @@ def stopped(home: Home, by: signal.Signals) -> None:
     journals = home.folder / "state" / "iotune" / "training"
     until = time.monotonic() + 120
     lines: list[str] = []
-    while time.monotonic() < until and len(lines) < 4 and process.poll() is None:
+    while time.monotonic() < until and len(lines) < 2 and process.poll() is None:
         time.sleep(0.02)
         lines = [line for one in journals.glob("*.jsonl") for line in one.read_text().splitlines()]
     process.send_signal(by)
-    process.wait()
-    assert len(lines) >= 4, "it was over before it could be stopped"
+    _, said = process.communicate()
+    assert len(lines) >= 2, f"it was over before it could be stopped: {process.returncode}\n{said}"
 
 
 def test_an_interrupted_training_s_replay_is_no_last_run(home):
