@@ -159,12 +159,12 @@ bool ask_database(const FileQuestion&, iotune_answer& answer) noexcept {
   static constexpr const char* kNames[kMostSettings] = {"cb_buffer_size", "cb_nodes",
                                                         "romio_cb_write"};
   static constexpr const char* kValues[kMostSettings] = {"65536", "1", "enable"};
-  patterndb::DecisionParts parts;
+  patterndb::Decision decision = decision_with({});
   for (int i = 0; i < t_rank->drawn->settings; ++i) {
-    parts.settings.push_back({kNames[i], kValues[i]});
+    decision.of_variables.push_back({"", kNames[i], kValues[i]});
   }
-  parts.source = IOTUNE_SOURCE_EXACT;
-  const std::string packed = patterndb::pack_decision(parts);
+  decision.source = IOTUNE_SOURCE_EXACT;
+  const std::string packed = patterndb::packed(decision);
   std::memcpy(&answer, packed.data(), packed.size());
   return true;
 }
