@@ -82,8 +82,8 @@ DescribedRegions descriptor_of(std::size_t dimensions, const std::vector<const R
 // dimension may drop the inner parentheses. An error names the position, counted from 1.
 Result<Descriptor> parse_descriptor(std::string_view text);
 
-// BLOCK, CYCLIC, CYCLIC(k), *, IRREGULAR.
-std::string distribution_text(const DimensionPattern& dimension);
+// BLOCK, CYCLIC, CYCLIC(k), *, IRREGULAR; in bytes CYCLIC(k B).
+std::string distribution_text(const DimensionPattern& dimension, bool in_bytes = false);
 
 // As in to_json(RunSummary): text, and dimensions with distribution, count and cyclic_block.
 std::string to_json(const Descriptor& descriptor);

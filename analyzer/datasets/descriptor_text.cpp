@@ -71,6 +71,7 @@ class Parser {
 
   bool distribution(Descriptor& descriptor) {
     DimensionPattern dimension{Distribution::kWhole, 0, 1};
+    if (block_in_bytes_) return fail(at_, "only the last dimension is counted in bytes");
     if (accept("*")) {
     } else if (accept("BLOCK")) {
       dimension.distribution = Distribution::kBlock;
@@ -79,9 +80,9 @@ class Parser {
     } else if (accept("CYCLIC")) {
       dimension.distribution = Distribution::kCyclic;
       if (accept("(")) {
-        if (!number(dimension.cyclic_block, "the block of CYCLIC") || !take(")", "')'")) {
-          return false;
-        }
+        if (!number(dimension.cyclic_block, "the block of CYCLIC")) return false;
+        block_in_bytes_ = accept("B");
+        if (!take(")", "')'")) return false;
         if (dimension.cyclic_block > 1) dimension.distribution = Distribution::kCyclicK;
       }
     } else {
@@ -93,41 +94,49 @@ class Parser {
 
   bool counts(std::uint64_t n, Descriptor& descriptor) {
     std::size_t i = 0;
-    return list(n, [&] { return number(descriptor.dimensions[i++].count, "a count"); });
+    return list(n, [&] {
+      if (!number(descriptor.dimensions[i++].count, "a count")) return false;
+      descriptor.last_in_bytes = i == n && accept("B");
+      return i < n || descriptor.last_in_bytes || !block_in_bytes_ ||
+             fail(at_, "CYCLIC is in bytes, the count is not");
+    });
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
+  bool block_in_bytes_ = false;  // of the last distribution
   std::string error_;
 };
 
 }  // namespace
 
-std::string distribution_text(const DimensionPattern& dimension) {
+std::string distribution_text(const DimensionPattern& dimension, bool in_bytes) {
   switch (dimension.distribution) {
     case Distribution::kBlock:
       return "BLOCK";
-    case Distribution::kCyclic:
-      return "CYCLIC";
-    case Distribution::kCyclicK:
-      return "CYCLIC(" + std::to_string(dimension.cyclic_block) + ")";
     case Distribution::kWhole:
       return "*";
     case Distribution::kIrregular:
       return "IRREGULAR";
+    case Distribution::kCyclic:
+      if (!in_bytes) return "CYCLIC";
+      break;
+    case Distribution::kCyclicK:
+      break;
   }
-  return "IRREGULAR";
+  return "CYCLIC(" + std::to_string(dimension.cyclic_block) + (in_bytes ? " B)" : ")");
 }
 
 std::string Descriptor::text() const {
   std::string distributions, counts;
   for (const DimensionPattern& dimension : dimensions) {
+    const bool bytes = last_in_bytes && &dimension == &dimensions.back();
     if (!counts.empty()) {
       distributions += ',';
       counts += ',';
     }
-    distributions += distribution_text(dimension);
-    counts += std::to_string(dimension.count);
+    distributions += distribution_text(dimension, bytes);
+    counts += std::to_string(dimension.count) + (bytes ? " B" : "");
   }
   return "<" + std::to_string(dimensions.size()) + "D,(" + distributions + "),(" + counts + ")>";
 }

@@ -24,7 +24,10 @@ struct DimensionPattern {
 // The paper's notation (Behzad et al., PDSW'15, section 2.2): see docs/descriptors.md.
 struct Descriptor {
   std::vector<DimensionPattern> dimensions;
-  std::string text() const;  // canonical: <3D,(BLOCK,*,CYCLIC(4)),(60,100,300)>
+  bool last_in_bytes = false;  // count and cyclic_block of the last dimension, not in elements
+  // Canonical: <3D,(BLOCK,*,CYCLIC(4)),(60,100,300)>; with last_in_bytes
+  // <3D,(BLOCK,*,CYCLIC(16 B)),(60,100,1200 B)>.
+  std::string text() const;
 };
 
 enum class TransferMode : std::uint8_t { kIndependent, kCollective, kMixed, kUnknown };

@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "core/words/decision_words.h"
-#include "patterndb/decide/decision_writer.h"
 #include "patterndb/decide/exploration.h"
 #include "patterndb/decide/site_copies.h"
 #include "patterndb/exchange/config_xml.h"
@@ -26,74 +24,36 @@ namespace {
 // A program waits in its open.
 constexpr int kReadMilliseconds = 200;
 
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return text;
-}
-
 std::string counted(std::uint64_t number, const char* noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
-std::string number(double value) {
-  char text[32];
-  snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
-
-// Of a distance as people read it: four digits, so that 0.29 has 290.
-std::int64_t thousandths(double distance) {
-  constexpr double kRounding = 1e-6;
-  return static_cast<std::int64_t>(strtod(number(distance).c_str(), nullptr) * 1000 + kRounding);
-}
-
-iotune_state state_of(State state) {
-  switch (state) {
-    case State::kUntrained:
-      return IOTUNE_STATE_UNTRAINED;
-    case State::kDefaultIsBest:
-      return IOTUNE_STATE_DEFAULT_IS_BEST;
-    case State::kTuned:
-      return IOTUNE_STATE_TUNED;
-    case State::kReverted:
-      return IOTUNE_STATE_REVERTED;
-    case State::kRefused:
-      break;
-  }
-  return IOTUNE_STATE_REFUSED;
-}
-
 // Of source "config" where a leaf is for this file, be it one that is left out.
 Decision from_config(const Question& question, const std::string& path) {
-  Result<Config> config = read_config(path, question.file);
-  if (!config) throw Fault{config.error().text()};
+  const Config config = value_or_fault(read_config(path, question.file));
   Decision decision;
   // Programs open logs and decks by POSIX, too, and what is said of every file is meant for data.
   if (file_layer_named(question.layer) == FileLayer::kPosix) {
-    decision.settings = config->named_settings;
+    decision.settings = config.named_settings;
   } else {
-    decision.settings = config->settings;
-    decision.of_variables = config->of_variables;
+    decision.settings = config.settings;
+    decision.of_variables = config.of_variables;
   }
-  decision.forced = config->forced;
+  decision.forced = config.forced;
   const std::size_t count = decision.settings.values().size() + decision.of_variables.size();
   if (count > IOTUNE_DECISION_MAX_SETTINGS) {
     throw Fault{path + ": " + std::to_string(count) + " settings for " + question.file +
                 ", at most " + std::to_string(IOTUNE_DECISION_MAX_SETTINGS) + " are applied"};
   }
   const bool empty = count == 0;
-  if (!empty || !config->notes.empty()) decision.source = IOTUNE_SOURCE_CONFIG;
+  if (!empty || !config.notes.empty()) decision.source = IOTUNE_SOURCE_CONFIG;
   decision.message = empty ? "no setting of " + path + " is for this file" : "settings of " + path;
-  for (const std::string& note : config->notes) decision.message += "; " + note;
+  for (const std::string& note : config.notes) decision.message += "; " + note;
   return decision;
 }
 
 PatternDb open_to_read(const std::string& path) {
-  Result<PatternDb> db = PatternDb::open(path, {Access::kReadOnly, kReadMilliseconds});
-  if (!db) throw Fault{db.error().text()};
-  return std::move(*db);
+  return value_or_fault(PatternDb::open(path, {Access::kReadOnly, kReadMilliseconds}));
 }
 
 std::string evidence(const TuningRow& row) {
@@ -243,44 +203,41 @@ Platform platform_of(const Question& question) {
 Found from_one(const Question& question, const std::string& path,
                std::optional<KnownPattern>& known) {
   PatternDb db = open_to_read(path);
-  Result<PatternDb::OwnWorkload> own = db.workload_of(
-      {base_name(question.program), base_name(question.file), question.ranks, question.nodes});
-  if (!own) throw Fault{own.error().text()};
-  const Workload& workload = own->workload;
-  Result<std::optional<KnownPattern>> pattern = db.pattern_of(workload, question.creating);
-  if (!pattern) throw Fault{pattern.error().text()};
+  const PatternDb::OwnWorkload own = value_or_fault(db.workload_of(
+      {base_name(question.program), base_name(question.file), question.ranks, question.nodes}));
+  const Workload& workload = own.workload;
+  const std::optional<KnownPattern> stored =
+      value_or_fault(db.pattern_of(workload, question.creating));
   Found found;
   Decision& decision = found.decision;
   found.workload = workload;
   decision.workload_file = workload.file;
-  decision.by_name = own->distinguished;
-  if (known) *pattern = known;
-  known = *pattern;
-  if (!*pattern) {
+  decision.by_name = own.distinguished;
+  if (!known) known = stored;
+  if (!known) {
     decision.message = "workload " + workload.program + " " + workload.file + " on " +
                        counted(workload.ranks, "rank") + " and " + counted(workload.nodes, "node") +
                        " was never observed";
     return found;
   }
-  decision.pattern = (*pattern)->descriptor;
-  found.byte_key = found.answer_key = (*pattern)->byte_key;
+  decision.pattern = known->descriptor;
+  found.byte_key = found.answer_key = known->byte_key;
   const Platform platform = found.platform = platform_of(question);
-  Result<std::optional<TuningRow>> row = db.newest_tuning((*pattern)->byte_key, platform);
-  if (!row) throw Fault{row.error().text()};
-  found.answer = *row;
-  if (*row && !(*pattern)->settled && (*row)->made_at <= (*pattern)->last_seen) {
+  const std::optional<TuningRow> row = value_or_fault(db.newest_tuning(known->byte_key, platform));
+  found.answer = row;
+  if (row && !known->settled && row->made_at <= known->last_seen) {
     decision.source = IOTUNE_SOURCE_DRIFT;
-    decision.state = (*row)->state;
-    decision.row = (*row)->id;
+    decision.state = row->state;
+    decision.row = row->id;
     decision.distance = 0;
     decision.message =
         "the workload showed another pattern in its run before this one: its answer "
         "is trusted when it shows this one again";
     return found;
   }
-  apply(*row ? **row : TuningRow(), decision);
-  if (*row) found.default_share = share_at_default(**row);
-  if (decision.source == IOTUNE_SOURCE_UNTRAINED && !(*pattern)->settled) {
+  apply(row ? *row : TuningRow(), decision);
+  if (row) found.default_share = share_at_default(*row);
+  if (decision.source == IOTUNE_SOURCE_UNTRAINED && !known->settled) {
     decision.message +=
         "; the workload showed another pattern in its run before this one: what resembles it is "
         "trusted when it shows this one again";
@@ -288,9 +245,7 @@ Found from_one(const Question& question, const std::string& path,
     apply_similar(db, found.byte_key, found);
   }
   if (question.creating && !decision.settings.empty()) {
-    Result<std::vector<KnownFile>> files = db.files_of(workload);
-    if (!files) throw Fault{files.error().text()};
-    decision.known = *files;
+    decision.known = value_or_fault(db.files_of(workload));
     // A similar pattern's is refused as a whole, by who applies it.
     if (decision.source == IOTUNE_SOURCE_EXACT) {
       decision.settings = without_excess(decision.settings, decision.known, decision.message);
@@ -346,13 +301,10 @@ std::optional<Found> from_lower_ones(const Question& question, const Places& pla
 void take_for_copy(const Places& places, Found& lower) {
   if (lower.decision.source != IOTUNE_SOURCE_SIMILAR || !lower.answer) return;
   PatternDb db = open_to_read(places.database);
-  Result<std::optional<TuningRow>> copy = db.newest_tuning(lower.answer_key, lower.platform);
-  if (!copy) throw Fault{copy.error().text()};
-  if (!*copy || (*copy)->source != kCopySource || (*copy)->settings != lower.answer->settings) {
-    return;
-  }
-  lower.decision.row = (*copy)->id;
-  lower.default_share = (*copy)->default_share;
+  const auto copy = value_or_fault(db.newest_tuning(lower.answer_key, lower.platform));
+  if (!copy || copy->source != kCopySource || copy->settings != lower.answer->settings) return;
+  lower.decision.row = copy->id;
+  lower.default_share = copy->default_share;
 }
 
 // The user's own answer, then that of a lower database for the same pattern; then what resembles
@@ -443,36 +395,6 @@ Result<Decision> decide(const Question& question, const Places& places) noexcept
     pass_gate(question, places, decision);
     return decision;
   });
-}
-
-std::string packed(const Decision& decision) {
-  if (!decision.gated && !(decision.settings.empty() && decision.of_variables.empty())) {
-    throw Fault{"a decision did not pass the gate"};
-  }
-  DecisionParts parts;
-  if (decision.source == IOTUNE_SOURCE_NONE) throw Fault{"a decision has no source"};
-  parts.source = decision.source;
-  parts.state = state_of(decision.state);
-  parts.row = decision.row;
-  if (decision.distance) parts.distance_milli = thousandths(*decision.distance);
-  parts.sieves = decision.sieves;
-  const std::string pattern = one_line(decision.pattern), message = one_line(decision.message);
-  parts.pattern = pattern;
-  parts.message = message;
-  for (const auto& [name, value] : decision.settings.values()) {
-    parts.settings.push_back({name, value});
-  }
-  for (const VariableSetting& one : decision.of_variables) {
-    parts.settings.push_back({one.name, one.value, one.variable});
-  }
-  std::vector<RefusedSetting> refused = decision.refused;
-  for (RefusedSetting& one : refused) {
-    one = {one_line(one.name), one_line(one.value), one_line(one.reason), {}, {}};
-    parts.refused.push_back({one.name, one.value, one.reason});
-  }
-  std::string bytes = pack_decision(parts);
-  if (bytes.empty()) throw Fault{"the decision is too long"};
-  return bytes;
 }
 
 }  // namespace iotune::patterndb

@@ -63,8 +63,4 @@ struct Decision {
 // Reads only. An error means that there is no decision to be had. The decision has passed the gate.
 Result<Decision> decide(const Question& question, const Places& places) noexcept;
 
-// The bytes of a struct iotune_decision. Throws Fault for one that did not pass the gate, or is too
-// long.
-std::string packed(const Decision& decision);
-
 }  // namespace iotune::patterndb

@@ -1,6 +1,5 @@
 #include "patterndb/decide/drift_in_run.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "patterndb/store/places.h"
@@ -22,9 +21,7 @@ std::string key_of(const Question& question, const Decision& decision) {
 }
 
 std::string mebibytes(double bytes) {
-  char text[32];
-  snprintf(text, sizeof text, "%.4g MiB", bytes / (1 << 20));
-  return text;
+  return number(bytes / (1 << 20)) + " MiB";
 }
 
 std::string misfit(const KnownFile& known, std::uint64_t bytes, bool collective) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "patterndb/decide/decision_writer.h"
 #include "patterndb/exchange/config_xml.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/places.h"
@@ -18,13 +17,6 @@ std::string absolute_where_a_path(const std::string& name) {
   if (name.empty() || name[0] == '/' || name.find('/') == std::string::npos) return name;
   std::unique_ptr<char, void (*)(void*)> here(getcwd(nullptr, 0), free);
   return here ? std::string(here.get()) + "/" + name : name;
-}
-
-void keep(ProgramAnswer answer, const Result<Decision>& decision,
-          std::vector<ProgramAnswer>& answers) {
-  if (!decision) throw Fault{decision.error().text()};
-  answer.decision = *decision;
-  answers.push_back(std::move(answer));
 }
 
 // Of the files of one name, one of each rank perhaps, the largest has taught what to reserve: for
@@ -45,19 +37,18 @@ void leave_out_reservations(Decision& decision) {
 // for one, and a configuration's word for a file keeps the database's from it.
 void add_from_config(const Question& question, const Places& places,
                      std::vector<ProgramAnswer>& answers) {
-  Result<std::vector<std::string>> names = files_named_in(places.config);
-  if (!names) throw Fault{names.error().text()};
+  std::vector<std::string> names = value_or_fault(files_named_in(places.config));
   // Paths before base names: the first one that fits an open is taken.
-  std::stable_partition(names->begin(), names->end(), [](const std::string& name) {
+  std::stable_partition(names.begin(), names.end(), [](const std::string& name) {
     return name.find('/') != std::string::npos;
   });
   Question one = question;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     for (const bool creating : {true, false}) {
       one.file = absolute_where_a_path(name);
       one.creating = creating;
-      keep({one.file, false, {}, creating, {}}, decide(one, {"none", {}, places.config, {}}),
-           answers);
+      answers.push_back({one.file, false, "", creating,
+                         value_or_fault(decide(one, {"none", {}, places.config, {}}))});
     }
   }
 }
@@ -66,19 +57,16 @@ void add_from_config(const Question& question, const Places& places,
 void add_from_database(const Question& question, Places places, const std::string& path,
                        std::vector<ProgramAnswer>& answers) {
   places.config.clear();
-  Result<PatternDb> db = PatternDb::open(path, {Access::kReadOnly, 200});
-  if (!db) throw Fault{db.error().text()};
+  PatternDb db = value_or_fault(PatternDb::open(path, {Access::kReadOnly, 200}));
   const Workload workload{base_name(question.program), {}, question.ranks, question.nodes};
-  Result<std::vector<TunedFile>> files = db->tuned_posix_files(workload);
-  if (!files) throw Fault{files.error().text()};
   Question one = question;
-  for (const TunedFile& file : *files) {
+  for (const TunedFile& file : value_or_fault(db.tuned_posix_files(workload))) {
     one.file = file.name;
     one.filesystem = file.filesystem;
     one.creating = file.written;
-    Result<Decision> decision = decide(one, places);
-    if (decision) leave_out_reservations(*decision);
-    keep({file.name, true, file.filesystem, file.written, {}}, decision, answers);
+    Decision decision = value_or_fault(decide(one, places));
+    leave_out_reservations(decision);
+    answers.push_back({file.name, true, file.filesystem, file.written, std::move(decision)});
   }
 }
 
@@ -105,17 +93,6 @@ Result<std::vector<ProgramAnswer>> program_answers(const Question& question,
     }
     return answers;
   });
-}
-
-std::string packed(const std::vector<ProgramAnswer>& answers, std::size_t most_bytes) {
-  std::string bytes;
-  for (const ProgramAnswer& one : answers) {
-    const std::string answer = pack_program_answer(
-        {one.file, one.filesystem, one.masked, one.creating}, packed(one.decision));
-    if (bytes.size() + answer.size() > most_bytes) break;
-    bytes += answer;
-  }
-  return bytes;
 }
 
 }  // namespace iotune::patterndb

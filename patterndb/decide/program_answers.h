@@ -23,7 +23,4 @@ struct ProgramAnswer {
 Result<std::vector<ProgramAnswer>> program_answers(const Question& question,
                                                    const Places& places) noexcept;
 
-// Structs of decision.h, one behind the other: the first ones that fit into `most_bytes`.
-std::string packed(const std::vector<ProgramAnswer>& answers, std::size_t most_bytes);
-
 }  // namespace iotune::patterndb

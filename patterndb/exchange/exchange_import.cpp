@@ -226,7 +226,7 @@ class Importer {
         "SELECT t.state FROM patterns p JOIN tunings t ON t.pattern = p.id "
         "WHERE p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1) AND t.platform = ?2 "
         "AND t.settings = ?3 AND t.id <= ?4 ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
-    newest.bind(1, keys.pattern).bind(2, keys.platform).bind(3, keys.settings).bind(4, last_own_);
+    newest.with(keys.pattern, keys.platform, keys.settings, last_own_);
     return newest.step() && newest.text(0) == state_name(State::kReverted);
   }
 
@@ -237,8 +237,7 @@ class Importer {
         "SELECT t.id FROM patterns p JOIN tunings t ON t.pattern = p.id "
         "WHERE p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1) AND t.platform = ?2 "
         "AND t.settings = ?3 AND t.state = ?4 AND t.made_at = ?5 ORDER BY t.id LIMIT 1");
-    row.bind(1, keys.pattern).bind(2, keys.platform).bind(3, keys.settings);
-    row.bind(4, std::string(state_name(copy.state))).bind(5, copy.made_at);
+    row.with(keys.pattern, keys.platform, keys.settings, state_name(copy.state), copy.made_at);
     if (!row.step()) return std::nullopt;
     return row.integer(0);
   }
@@ -297,7 +296,7 @@ Result<std::int64_t> PatternDb::add_tuning(const Tuning& tuning) noexcept {
           connection,
           "SELECT max(t.made_at) FROM patterns p JOIN tunings t ON t.pattern = p.id "
           "WHERE p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1) AND t.platform = ?2");
-      newest.bind(1, keys.pattern).bind(2, keys.platform).step();
+      newest.with(keys.pattern, keys.platform).step();
       Tuning behind = tuning;
       behind.made_at = std::max(tuning.made_at, newest.real(0));
       id = rows::tuning(connection, keys, behind).id;

@@ -76,9 +76,8 @@ Result<std::string> PatternDb::merge(const std::string& other,
                                      const PlatformFilter& filter) noexcept {
   return guarded<std::string>([&] {
     // A copy in memory: the other is read in one state, and brought to this version, untouched.
-    Result<PatternDb> copy = copy_in_memory(other);
-    if (!copy) throw Fault{copy.error().text()};
-    Result<std::string> text = copy->export_json();
+    PatternDb copy = value_or_fault(copy_in_memory(other));
+    Result<std::string> text = copy.export_json();
     if (!text) throw Fault{other + ": " + text.error().text()};
     Json document = parse_json(*text, other);
     keep_platforms(document, filter);

@@ -57,7 +57,7 @@ Settings read_settings(const Node& node) {
 }
 
 Json to_json(const Pattern& pattern) {
-  return {{"descriptor", descriptor_text(pattern.descriptor)},
+  return {{"descriptor", pattern.descriptor.text()},
           {"op", pattern.write ? "write" : "read"},
           {"element_bytes", pattern.element_bytes},
           {"ranks", pattern.ranks},
@@ -74,7 +74,7 @@ Pattern read_pattern(const Node& node) {
              "dataset_dims", "byte_key"});
   Pattern pattern;
   Node text = node.at("descriptor");
-  Result<ParsedDescriptor> descriptor = parse_descriptor(text.text());
+  const auto descriptor = parse_descriptor(text.text());
   if (!descriptor) text.fail(descriptor.error().text());
   if (descriptor->last_in_bytes) text.fail("elements expected, not bytes");
   pattern.descriptor = *descriptor;

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <vector>
 
 #include "patterndb/gains/predicted.h"
@@ -32,12 +31,6 @@ std::optional<StoredGainModel> model_of(const Places& places, const Platform& pl
     if (model && *model) return std::move(**model);
   }
   return std::nullopt;
-}
-
-std::string number(double value) {
-  char text[32];
-  snprintf(text, sizeof text, "%.4g", value);
-  return text;
 }
 
 }  // namespace

@@ -89,8 +89,7 @@ Result<std::optional<PatternOfFile>> PatternDb::pattern_of_file(
             "JOIN workload_patterns wp ON wp.workload = w.id JOIN patterns p ON p.id = wp.pattern "
             "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? AND p.byte_key=? "
             "ORDER BY wp.last_seen DESC, p.id LIMIT 1");
-    row.bind(1, workload.program).bind(2, workload.file);
-    row.bind(3, workload.ranks).bind(4, workload.nodes).bind(5, byte_key);
+    row.with(workload.program, workload.file, workload.ranks, workload.nodes, byte_key);
     if (!row.step()) return std::nullopt;
     return PatternOfFile{pattern_row(row, 0), static_cast<std::uint64_t>(row.integer(9)),
                          static_cast<std::uint64_t>(row.integer(10))};

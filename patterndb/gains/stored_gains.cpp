@@ -53,8 +53,7 @@ Json to_json(const Trial& trial) {
 
 // A model that does not parse would be found out in a run.
 void demand_model(const StoredGainModel& model) {
-  Result<GainModel> parsed = GainModel::parse(model.payload);
-  if (!parsed) throw Fault{parsed.error().text()};
+  value_or_fault(GainModel::parse(model.payload));
 }
 
 StoredGainModel model_at(const sqlite::Statement& row) {
@@ -131,15 +130,9 @@ std::size_t rows::surface(sqlite::Connection& connection, const Surface& surface
                         "measured_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
   std::size_t added = 0;
   for (const Trial& one : surface.trials) {
-    add.bind(1, pattern_id).bind(2, platform_id).bind(3, surface.question);
-    add.bind(4, settings(connection, one.settings));
-    if (one.seconds) {
-      add.bind(5, *one.seconds);
-    } else {
-      add.bind_null(5);
-    }
-    add.bind(6, dump(Json(one.default_seconds))).bind(7, one.effect).bind(8, one.session);
-    add.bind(9, one.batch).bind(10, one.place).bind(11, one.measured_at);
+    add.with(pattern_id, platform_id, surface.question, settings(connection, one.settings),
+             one.seconds, dump(Json(one.default_seconds)), one.effect, one.session, one.batch,
+             one.place, one.measured_at);
     add.run();
     added += static_cast<std::size_t>(sqlite3_changes(connection.handle()));
   }
@@ -205,8 +198,7 @@ std::optional<StoredGainModel> rows::newest_gain_model(sqlite::Connection& conne
                         kModels +
                             "WHERE f.filesystem = ?1 AND f.mpi = ?2 AND f.hdf5 = ?3 AND "
                             "f.host_class = ?4 ORDER BY m.made_at DESC, m.id DESC LIMIT 1");
-  row.bind(1, platform.filesystem).bind(2, platform.mpi).bind(3, platform.hdf5);
-  row.bind(4, platform.host_class);
+  row.with(platform.filesystem, platform.mpi, platform.hdf5, platform.host_class);
   if (!row.step()) return std::nullopt;
   return model_at(row);
 }

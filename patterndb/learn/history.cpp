@@ -13,96 +13,67 @@ namespace {
 using sqlite::Connection;
 using sqlite::Statement;
 
-// A list of what `fill` makes of each row, of which the workload comes first.
-template <typename Fill>
-Json of_workloads(Statement& rows, Fill fill) {
-  Json list = Json::array();
-  while (rows.step()) {
-    Json entry = workload_row(rows, 0);
-    fill(entry);
-    list.push_back(std::move(entry));
-  }
-  return list;
+// Members, of which the four from `platform` on are one of their own.
+Json with_platform(const Statement& row, int platform) {
+  Json entry = members(row, 0, platform);
+  entry["platform"] = platform_row(row, platform);
+  entry.update(members(row, platform + kPlatformWidth));
+  return entry;
 }
 
 Json answers(Connection& db, const std::string& key) {
-  Statement rows(db, std::string("SELECT ") + kTuningColumns + ", " + kPlatformColumns +
-                         ", s.text, t.evidence, t.replaces, t.default_share FROM patterns p "
-                         "JOIN tunings t ON t.pattern = p.id JOIN platforms f ON f.id = t.platform "
+  Statement rows(db, std::string("SELECT ") + kTuningColumns +
+                         ", t.made_at AS at, 'answer' AS kind, " + kPlatformColumns +
+                         ", s.text AS settings_text, t.evidence, t.replaces, t.default_share "
+                         "FROM patterns p JOIN tunings t ON t.pattern = p.id "
+                         "JOIN platforms f ON f.id = t.platform "
                          "JOIN settings s ON s.id = t.settings WHERE p.byte_key = ?");
   rows.bind(1, key);
-  Json list = Json::array();
-  while (rows.step()) {
-    Json entry = tuning_row(rows, 0);
-    entry["at"] = entry["made_at"];
-    entry["kind"] = "answer";
-    entry["platform"] = platform_row(rows, kTuningWidth);
-    entry["settings_text"] = rows.text(kTuningWidth + 4);
-    entry["evidence"] = rows.text(kTuningWidth + 5);
-    entry["replaces"] =
-        rows.null(kTuningWidth + 6) ? Json(nullptr) : Json(rows.integer(kTuningWidth + 6));
-    entry["default_share"] = rows.real(kTuningWidth + 7);
-    list.push_back(std::move(entry));
-  }
-  return list;
+  return list_of(rows, [&] { return with_platform(rows, kTuningWidth + 2); });
 }
 
 Json sightings(Connection& db, const std::string& key) {
-  Statement rows(db,
-                 std::string("SELECT ") + kWorkloadColumns +
-                     ", f.filesystem, f.mpi, f.hdf5, f.host_class, min(o.first_at), "
-                     "max(o.last_at), sum(o.runs) FROM patterns p "
-                     "JOIN sightings o ON o.pattern = p.id JOIN workloads w ON w.id = o.workload "
-                     "JOIN platforms f ON f.id = o.platform WHERE p.byte_key = ? "
-                     "GROUP BY o.workload, o.platform");
+  Statement rows(db, std::string("SELECT ") + kWorkloadColumns +
+                         ", min(o.first_at) AS at, 'first seen' AS kind, " + kPlatformColumns +
+                         ", max(o.last_at) AS last_at, sum(o.runs) AS runs FROM patterns p "
+                         "JOIN sightings o ON o.pattern = p.id JOIN workloads w "
+                         "ON w.id = o.workload JOIN platforms f ON f.id = o.platform "
+                         "WHERE p.byte_key = ? GROUP BY o.workload, o.platform");
   rows.bind(1, key);
-  return of_workloads(rows, [&](Json& entry) {
-    entry["at"] = rows.real(8);
-    entry["kind"] = "first seen";
-    entry["platform"] = platform_row(rows, 4);
-    entry["last_at"] = rows.real(9);
-    entry["runs"] = rows.integer(10);
-  });
+  return list_of(rows, [&] { return with_platform(rows, kWorkloadWidth + 2); });
 }
 
 Json drifts(Connection& db, const std::string& key) {
-  Statement rows(db, std::string("SELECT ") + kWorkloadColumns +
-                         ", d.observed_at, d.run, b.descriptor, a.descriptor, "
-                         "b.mode || ', ' || b.ranks || ' ranks, ' || b.element_bytes, "
-                         "a.mode || ', ' || a.ranks || ' ranks, ' || a.element_bytes FROM drifts d "
-                         "JOIN workloads w ON w.id = d.workload JOIN patterns b ON b.id = d.before "
-                         "JOIN patterns a ON a.id = d.after "
-                         "WHERE d.before IN (SELECT id FROM patterns WHERE byte_key = ?1) "
-                         "OR d.after IN (SELECT id FROM patterns WHERE byte_key = ?1)");
+  // Where the descriptors are the same, something else tells the patterns apart.
+  Statement rows(
+      db, std::string("SELECT ") + kWorkloadColumns +
+              ", d.observed_at AS at, 'drift' AS kind, d.run, "
+              "b.descriptor || iif(a.descriptor = b.descriptor, ' ' || b.mode || ', ' || b.ranks "
+              "|| ' ranks, ' || b.element_bytes || '-byte elements', '') AS before, "
+              "a.descriptor || iif(a.descriptor = b.descriptor, ' ' || a.mode || ', ' || a.ranks "
+              "|| ' ranks, ' || a.element_bytes || '-byte elements', '') AS after FROM drifts d "
+              "JOIN workloads w ON w.id = d.workload JOIN patterns b ON b.id = d.before "
+              "JOIN patterns a ON a.id = d.after "
+              "WHERE d.before IN (SELECT id FROM patterns WHERE byte_key = ?1) "
+              "OR d.after IN (SELECT id FROM patterns WHERE byte_key = ?1)");
   rows.bind(1, key);
-  return of_workloads(rows, [&](Json& entry) {
-    entry["at"] = rows.real(4);
-    entry["kind"] = "drift";
-    entry["run"] = rows.text(5);
-    entry["before"] = rows.text(6);
-    entry["after"] = rows.text(7);
-    if (rows.text(6) == rows.text(7)) {  // then something else tells them apart
-      entry["before"] = rows.text(6) + " " + rows.text(8) + "-byte elements";
-      entry["after"] = rows.text(7) + " " + rows.text(9) + "-byte elements";
-    }
-  });
+  return list_of(rows);
 }
 
 Json trials(Connection& db, const std::string& key) {
   Statement rows(db, std::string("SELECT ") + kWorkloadColumns +
-                         ", r.tuning, r.tuned_runs, r.default_runs, r.effective_runs, r.cautious, "
-                         "r.middle, r.bold FROM patterns p JOIN tunings t ON t.pattern = p.id "
-                         "JOIN trials r ON r.tuning = t.id JOIN workloads w ON w.id = r.workload "
-                         "WHERE p.byte_key = ? ORDER BY r.tuning, r.workload");
+                         ", r.tuning AS row, r.tuned_runs, r.default_runs, r.effective_runs, "
+                         "r.cautious, r.middle, r.bold FROM patterns p JOIN tunings t "
+                         "ON t.pattern = p.id JOIN trials r ON r.tuning = t.id JOIN workloads w "
+                         "ON w.id = r.workload WHERE p.byte_key = ? ORDER BY r.tuning, r.workload");
   rows.bind(1, key);
-  return of_workloads(rows, [&](Json& entry) {
-    DefaultTest test{{rows.real(8), rows.real(9), rows.real(10)}};
-    entry["row"] = rows.integer(4);
-    entry["tuned_runs"] = rows.integer(5);
-    entry["default_runs"] = rows.integer(6);
-    entry["effective_runs"] = rows.integer(7);
+  return list_of(rows, [&] {
+    constexpr int kCapital = kWorkloadWidth + 4;
+    Json entry = members(rows, 0, kCapital);
+    const DefaultTest test{{rows.real(kCapital), rows.real(kCapital + 1), rows.real(kCapital + 2)}};
     entry["evidence"] = test.value();
     entry["reverts_at"] = kRevertAt;
+    return entry;
   });
 }
 
@@ -115,7 +86,7 @@ Result<std::string> PatternDb::history(std::int64_t pattern) noexcept {
                   std::string("SELECT ") + kPatternColumns + " FROM patterns p WHERE p.id = ?");
     row.bind(1, pattern);
     if (!row.step()) throw Fault{path() + ": no pattern " + std::to_string(pattern)};
-    Json entry = pattern_json(row, 0);
+    Json entry = members(row);
     std::string key = row.text(1);
     std::vector<Json> moves;
     for (const Json& part :

@@ -85,9 +85,9 @@ std::vector<double> earlier_runs(Connection& connection, const Unit& unit, bool 
                             : "o.settings = (SELECT id FROM settings WHERE text = '') "
                               "AND (o.decision_row != ?6 OR o.decision_source = 'explore') ") +
                      "GROUP BY o.spool_file ORDER BY max(o.id) DESC LIMIT ?7");
-  rows.bind(1, unit.workload).bind(2, unit.platform).bind(3, unit.last_observation);
-  rows.bind(4, unit.pattern).bind(5, unit.bytes / unit.files).bind(6, unit.tuning);
-  rows.bind(7, static_cast<std::int64_t>(tuned ? kEarlierTuned : kEarlierDefault));
+  rows.with(unit.workload, unit.platform, unit.last_observation, unit.pattern,
+            unit.bytes / unit.files, unit.tuning,
+            static_cast<std::int64_t>(tuned ? kEarlierTuned : kEarlierDefault));
   std::vector<double> bandwidths;
   while (rows.step()) bandwidths.push_back(rows.real(0));
   return bandwidths;
@@ -97,7 +97,7 @@ Trial trial_of(Connection& connection, const Unit& unit) {
   Statement row(connection,
                 "SELECT tuned_runs, default_runs, effective_runs, cautious, middle, bold "
                 "FROM trials WHERE tuning=? AND workload=?");
-  row.bind(1, unit.tuning).bind(2, unit.workload);
+  row.with(unit.tuning, unit.workload);
   Trial trial;
   if (!row.step()) return trial;
   trial.tuned_runs = row.integer(0);
@@ -111,16 +111,13 @@ void store(Connection& connection, const Unit& unit, const Trial& trial) {
   Statement row(connection,
                 "INSERT OR REPLACE INTO trials (tuning, workload, tuned_runs, default_runs, "
                 "effective_runs, cautious, middle, bold) VALUES (?,?,?,?,?,?,?,?)");
-  row.bind(1, unit.tuning).bind(2, unit.workload).bind(3, trial.tuned_runs);
-  row.bind(4, trial.default_runs).bind(5, trial.effective_runs);
+  row.with(unit.tuning, unit.workload, trial.tuned_runs, trial.default_runs, trial.effective_runs);
   for (int i = 0; i < 3; ++i) row.bind(6 + i, trial.test.capital[static_cast<std::size_t>(i)]);
   row.run();
 }
 
 std::string rate_text(double bytes_per_second) {
-  char text[32];
-  snprintf(text, sizeof text, "%.4g MiB/s", bytes_per_second / (1 << 20));
-  return text;
+  return number(bytes_per_second / (1 << 20)) + " MiB/s";
 }
 
 double median(std::vector<double> values) {
@@ -136,7 +133,7 @@ bool still_holds(Connection& connection, const Unit& unit) {
                 "WHERE p.byte_key = (SELECT q.byte_key FROM patterns q JOIN tunings u "
                 " ON u.pattern = q.id WHERE u.id = ?1) AND t.platform = ?2 "
                 "ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
-  row.bind(1, unit.tuning).bind(2, unit.platform);
+  row.with(unit.tuning, unit.platform);
   return row.step() && row.integer(0) == unit.tuning;
 }
 
@@ -210,7 +207,7 @@ bool is_settled(Connection& connection, const Sighting& sighting, std::vector<st
                 "JOIN workloads w ON w.id = wp.workload "
                 "WHERE wp.workload = ? AND wp.speaker = 1 AND p.op = ? "
                 "ORDER BY wp.last_seen DESC LIMIT 1");
-  row.bind(1, sighting.workload).bind(2, std::string(sighting.write ? "write" : "read"));
+  row.with(sighting.workload, sighting.write ? "write" : "read");
   if (!row.step()) return true;
   if (row.text(1) == sighting.byte_key) {
     // Files of one run that differ do not settle each other.

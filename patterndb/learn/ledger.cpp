@@ -123,14 +123,12 @@ Result<std::string> PatternDb::ledger() noexcept {
     }
     Json entry = all.json();
     Statement moves(*connection_,
-                    "SELECT coalesce(sum(state = 'reverted'), 0), coalesce(sum(state = 'refused'), "
-                    "0) FROM tunings WHERE source = 'runs'");
+                    "SELECT coalesce(sum(state = 'reverted'), 0) AS reverts, "
+                    "coalesce(sum(state = 'refused'), 0) AS refusals, "
+                    "(SELECT coalesce(sum(times), 0) FROM drifts) AS drifts "
+                    "FROM tunings WHERE source = 'runs'");
     moves.step();
-    entry["reverts"] = moves.integer(0);
-    entry["refusals"] = moves.integer(1);
-    Statement drifted(*connection_, "SELECT coalesce(sum(times), 0) FROM drifts");
-    drifted.step();
-    entry["drifts"] = drifted.integer(0);
+    entry.update(members(moves));
     entry["database"] = path();
     entry["platforms"] = Json::array();
     for (const auto& [id, sums] : by_platform) {

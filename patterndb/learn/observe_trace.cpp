@@ -26,9 +26,7 @@ Observation observed(const std::string& trace_path) {
 
 std::string spooled(const Observation& observation, const std::string& spool,
                     const std::string& name) {
-  Result<std::string> path = leave_in_spool(observation, spool, name);
-  if (!path) throw Fault{path.error().text()};
-  return *path;
+  return value_or_fault(leave_in_spool(observation, spool, name));
 }
 
 }  // namespace

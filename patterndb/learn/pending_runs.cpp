@@ -255,15 +255,11 @@ class Learner {
     const std::string as = name.empty() ? spool_name(run) : spool_name_of_pending(name);
     const LearnPlaces& places = request_.places;
     if (!has_time_to_store()) {
-      if (auto left = leave_in_spool(observation, places.spool, as); !left) {
-        throw Fault{left.error().text()};
-      }
+      value_or_fault(leave_in_spool(observation, places.spool, as));
       return;
     }
     store([&] {
-      if (auto left = keep(observation, places.database, places.spool, as, places.lower); !left) {
-        throw Fault{left.error().text()};
-      }
+      value_or_fault(keep(observation, places.database, places.spool, as, places.lower));
     });
   }
   static std::string spool_name_of_pending(const std::string& name) {

@@ -92,11 +92,12 @@ Json measured(Statement& observed, Statement& totals, const std::set<std::string
 class Reporter {
  public:
   explicit Reporter(Connection& connection)
-      : workloads_(connection, std::string("SELECT ") + kWorkloadColumns +
-                                   ", wp.dataset, wp.datasets, wp.repeats, wp.speaker, "
-                                   "wp.last_seen FROM workload_patterns wp "
-                                   "JOIN workloads w ON w.id = wp.workload WHERE wp.pattern = ? "
-                                   "ORDER BY wp.last_seen DESC"),
+      : workloads_(connection,
+                   std::string("SELECT ") + kWorkloadColumns +
+                       ", wp.dataset, wp.datasets, wp.repeats, wp.speaker AS 'speaker?', "
+                       "wp.last_seen FROM workload_patterns wp "
+                       "JOIN workloads w ON w.id = wp.workload WHERE wp.pattern = ? "
+                       "ORDER BY wp.last_seen DESC"),
         tunings_(connection, std::string("SELECT ") + kTuningColumns + ", " + kPlatformColumns +
                                  ", s.text, q.descriptor, t.platform FROM patterns q "
                                  "JOIN tunings t ON t.pattern = q.id "
@@ -107,7 +108,7 @@ class Reporter {
         totals_(connection, of_byte_key(kTotalColumns, "totals")) {}
 
   Json pattern(const Statement& row) {
-    Json pattern = pattern_json(row, 0);
+    Json pattern = members(row);
     pattern["workloads"] = workloads(row.integer(0));
     pattern["answers"] = tunings(row.text(1), true);
     return pattern;
@@ -122,17 +123,8 @@ class Reporter {
 
  private:
   Json workloads(std::int64_t pattern) {
-    Json list = Json::array();
     workloads_.bind(1, pattern);
-    while (workloads_.step()) {
-      Json entry = workload_row(workloads_, 0);
-      entry["dataset"] = workloads_.text(4);
-      entry["datasets"] = workloads_.integer(5);
-      entry["repeats"] = workloads_.integer(6);
-      entry["speaker"] = workloads_.integer(7) != 0;
-      entry["last_seen"] = workloads_.real(8);
-      list.push_back(std::move(entry));
-    }
+    Json list = list_of(workloads_);
     workloads_.reset();
     return list;
   }
@@ -143,7 +135,7 @@ class Reporter {
     tunings_.bind(1, key);
     while (tunings_.step()) {
       if (newest_only && !platforms.insert(tunings_.integer(kTuningWidth + 6)).second) continue;
-      Json entry = tuning_row(tunings_, 0);
+      Json entry = members(tunings_, 0, kTuningWidth);
       entry["platform"] = platform_row(tunings_, kTuningWidth);
       entry["settings"] = settings_object(tunings_.text(kTuningWidth + 4));
       entry["settings_text"] = tunings_.text(kTuningWidth + 4);
@@ -184,9 +176,8 @@ Result<std::string> PatternDb::list() noexcept {
     sqlite::Transaction one_state(*connection_, sqlite::Transaction::Kind::kRead);
     Reporter reporter(*connection_);
     Statement rows(*connection_, select_patterns(""));
-    Json patterns = Json::array();
-    while (rows.step()) patterns.push_back(reporter.pattern(rows));
-    return dump({{"database", path()}, {"patterns", std::move(patterns)}});
+    return dump({{"database", path()},
+                 {"patterns", list_of(rows, [&] { return reporter.pattern(rows); })}});
   });
 }
 
@@ -210,25 +201,25 @@ Result<std::string> PatternDb::query(std::string_view text,
       by = "byte key";
       where = "WHERE p.byte_key = ?1";
     } else {
-      Result<ParsedDescriptor> descriptor = parse_descriptor(text);
-      if (!descriptor) throw Fault{descriptor.error().text()};
-      wanted = descriptor_text(*descriptor);
+      const auto descriptor = parse_descriptor(text);
+      if (!descriptor) {
+        throw Fault{"'" + wanted + "' is no descriptor: " + descriptor.error().text()};
+      }
+      wanted = descriptor->text();
       if (descriptor->last_in_bytes || element_bytes) {
         by = "bytes";
         where = "WHERE p.byte_descriptor = ?1";
-        if (element_bytes) wanted = descriptor_text(in_bytes(*descriptor, *element_bytes));
+        if (element_bytes) wanted = in_bytes(*descriptor, *element_bytes).text();
       }
     }
     sqlite::Transaction one_state(*connection_, sqlite::Transaction::Kind::kRead);
     Reporter reporter(*connection_);
     Statement rows(*connection_, select_patterns(where));
     rows.bind(1, wanted);
-    Json patterns = Json::array();
-    while (rows.step()) patterns.push_back(reporter.with_evidence(rows));
     return dump({{"database", path()},
                  {"query", wanted},
                  {"matched_by", by},
-                 {"patterns", std::move(patterns)}});
+                 {"patterns", list_of(rows, [&] { return reporter.with_evidence(rows); })}});
   });
 }
 

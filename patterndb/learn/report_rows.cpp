@@ -4,47 +4,36 @@ namespace iotune::patterndb {
 
 namespace {
 
-Json real_or_null(const sqlite::Statement& row, int column) {
-  return row.null(column) ? Json(nullptr) : Json(row.real(column));
+Json value_of(const sqlite::Statement& row, int column) {
+  switch (row.type(column)) {
+    case SQLITE_NULL:
+      return nullptr;
+    case SQLITE_INTEGER:
+      return row.integer(column);
+    case SQLITE_FLOAT:
+      return row.real(column);
+    default:
+      return row.text(column);
+  }
 }
 
 }  // namespace
 
-Json pattern_json(const sqlite::Statement& row, int first) {
-  return {{"id", row.integer(first)},
-          {"byte_key", row.text(first + 1)},
-          {"descriptor", row.text(first + 2)},
-          {"op", row.text(first + 3)},
-          {"element_bytes", row.integer(first + 4)},
-          {"ranks", row.integer(first + 5)},
-          {"grid", split_numbers(row.text(first + 6))},
-          {"mode", row.text(first + 7)},
-          {"chunk", split_numbers(row.text(first + 8))},
-          {"filters", row.integer(first + 9)},
-          {"dataset_dims", split_numbers(row.text(first + 10))}};
-}
-
-Json platform_row(const sqlite::Statement& row, int first) {
-  return to_json(
-      Platform{row.text(first), row.text(first + 1), row.text(first + 2), row.text(first + 3)});
-}
-
-Json workload_row(const sqlite::Statement& row, int first) {
-  return {{"program", row.text(first)},
-          {"file", row.text(first + 1)},
-          {"ranks", row.integer(first + 2)},
-          {"nodes", row.integer(first + 3)}};
-}
-
-Json tuning_row(const sqlite::Statement& row, int first) {
-  return {{"id", row.integer(first)},
-          {"state", row.text(first + 1)},
-          {"gain", real_or_null(row, first + 2)},
-          {"low", real_or_null(row, first + 3)},
-          {"high", real_or_null(row, first + 4)},
-          {"rounds", row.integer(first + 5)},
-          {"made_at", row.real(first + 6)},
-          {"source", row.text(first + 7)}};
+Json members(const sqlite::Statement& row, int first, int end) {
+  Json object = Json::object();
+  for (int column = first; column < (end < 0 ? row.columns() : end); ++column) {
+    std::string name = row.name(column);
+    if (name.ends_with('?')) {
+      name.pop_back();
+      object[name] = row.integer(column) != 0;
+    } else if (name.ends_with("[]")) {
+      name.resize(name.size() - 2);
+      object[name] = split_numbers(row.text(column));
+    } else {
+      object[name] = value_of(row, column);
+    }
+  }
+  return object;
 }
 
 Json settings_object(const std::string& text) {

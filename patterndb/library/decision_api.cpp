@@ -15,6 +15,7 @@
 #include "core/words/decision_words.h"
 #include "patterndb/decide/decide.h"
 #include "patterndb/decide/decision.h"
+#include "patterndb/decide/decision_writer.h"
 #include "patterndb/decide/drift_in_run.h"
 #include "patterndb/decide/program_answers.h"
 #include "patterndb/decide/run_answers.h"
@@ -264,11 +265,10 @@ extern "C" __attribute__((visibility("default"))) int iotune_program_answers(
   if (question->version != IOTUNE_DECISION_VERSION) return -1;
   Result<int> length = guarded<int>([&] {
     expect_one_thread();
-    Result<std::vector<ProgramAnswer>> found =
-        program_answers(question_from(with_identity(*question)),
-                        places_of_this_process(question->site_database, question->database_copy));
-    if (!found) throw Fault{found.error().text()};
-    return copy_answer(packed(*found, capacity), answers, capacity);
+    const Places& places = places_of_this_process(question->site_database, question->database_copy);
+    const auto found =
+        value_or_fault(program_answers(question_from(with_identity(*question)), places));
+    return copy_answer(packed(found, capacity), answers, capacity);
   });
   if (length) return *length;
   say(length.error().message.c_str(), static_cast<char*>(answers), capacity);
@@ -288,8 +288,7 @@ extern "C" __attribute__((visibility("default"))) int iotune_learn(const iotune_
     request.own_name = text(end->name);
     request.own_held = end->held != 0;
     request.until_ns = end->until_ns;
-    Result<LearnReport> report = learn_from_pending_runs(request);
-    if (!report) throw Fault{report.error().text()};
+    value_or_fault(learn_from_pending_runs(request));
     return 0;
   });
   if (done) return 0;

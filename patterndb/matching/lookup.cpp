@@ -1,7 +1,4 @@
 // The look-ups of a decision.
-#include <stdlib.h>
-
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -19,27 +16,17 @@ std::optional<double> real_or_none(const sqlite::Statement& statement, int colum
   return statement.real(column);
 }
 
-// Of a list as the tables have it: "64x1000".
-std::vector<double> numbers_of(const std::string& list) {
-  std::vector<double> numbers;
-  for (std::size_t at = 0; at < list.size();) {
-    const std::size_t end = std::min(list.find('x', at), list.size());
-    numbers.push_back(strtod(list.substr(at, end - at).c_str(), nullptr));
-    at = end + 1;
-  }
-  return numbers;
-}
-
 // Of a dataset, 0: not known. Nor is it where many elements of its chunks lie outside of it, which
 // take room in the file as well.
 double elements_of(const std::string& dims, const std::string& chunk) {
   constexpr double kMuchMore = 1.2;
-  const std::vector<double> extents = numbers_of(dims), sizes = numbers_of(chunk);
+  const std::vector<std::uint64_t> extents = split_numbers(dims), sizes = split_numbers(chunk);
   double elements = extents.empty() ? 0 : 1, stored = elements;
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    elements *= extents[i];
-    const bool chunked = i < sizes.size() && sizes[i] > 0;
-    stored *= chunked ? std::ceil(extents[i] / sizes[i]) * sizes[i] : extents[i];
+    const auto extent = static_cast<double>(extents[i]);
+    const auto size = i < sizes.size() ? static_cast<double>(sizes[i]) : 0;
+    elements *= extent;
+    stored *= size > 0 ? std::ceil(extent / size) * size : extent;
   }
   return stored > elements * kMuchMore ? 0 : elements;
 }
@@ -64,9 +51,8 @@ Result<std::optional<KnownPattern>> PatternDb::pattern_of(const Workload& worklo
         "JOIN workload_patterns wp ON wp.workload = w.id JOIN patterns p ON p.id = wp.pattern "
         "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? AND wp.speaker=1 "
         "ORDER BY p.op = ? DESC, wp.last_seen DESC, p.id LIMIT 1");
-    statement.bind(1, workload.program).bind(2, workload.file);
-    statement.bind(3, workload.ranks).bind(4, workload.nodes);
-    statement.bind(5, std::string(creating ? "write" : "read"));
+    statement.with(workload.program, workload.file, workload.ranks, workload.nodes,
+                   creating ? "write" : "read");
     if (!statement.step()) return std::nullopt;
     return KnownPattern{statement.text(0), statement.text(1), statement.real(2),
                         statement.integer(3) != 0};
@@ -82,8 +68,7 @@ Result<std::vector<KnownFile>> PatternDb::files_of(const Workload& workload) noe
         "p.chunk, p.op = 'write', wp.last_seen FROM workloads w "
         "JOIN workload_patterns wp ON wp.workload = w.id JOIN patterns p ON p.id = wp.pattern "
         "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? ORDER BY wp.last_seen DESC");
-    rows.bind(1, workload.program).bind(2, workload.file);
-    rows.bind(3, workload.ranks).bind(4, workload.nodes);
+    rows.with(workload.program, workload.file, workload.ranks, workload.nodes);
     std::vector<KnownFile> files;
     const KnownFile nothing{0, 0, true, true};
     KnownFile file = nothing;
@@ -124,8 +109,7 @@ Result<std::vector<TunedFile>> PatternDb::tuned_posix_files(const Workload& work
         // An open takes the first name that fits: those that keep a number go before.
         "ORDER BY length(w.file) - length(replace(w.file, '#', ''))");
     const Platform posix = platform_of_layer({}, FileLayer::kPosix);
-    rows.bind(1, workload.program).bind(2, workload.ranks).bind(3, workload.nodes);
-    rows.bind(4, posix.mpi);
+    rows.with(workload.program, workload.ranks, workload.nodes, posix.mpi);
     std::vector<TunedFile> files;
     while (rows.step()) files.push_back({rows.text(0), rows.text(1), rows.integer(2) != 0});
     return files;
@@ -156,7 +140,7 @@ Result<bool> PatternDb::keeps_default(const Workload& workload) noexcept {
         "FROM workloads w JOIN workload_patterns wp ON wp.workload = w.id AND wp.speaker = 1 "
         "JOIN patterns p ON p.id = wp.pattern "
         "WHERE w.program = ? AND w.ranks = ? AND w.nodes = ?");
-    row.bind(1, workload.program).bind(2, workload.ranks).bind(3, workload.nodes);
+    row.with(workload.program, workload.ranks, workload.nodes);
     return row.step() && row.integer(0) > 0 && row.integer(1) == 0;
   });
 }
@@ -176,9 +160,8 @@ std::optional<TuningRow> newest_tuning(sqlite::Connection& connection, const std
       "WHERE p.byte_key = ?1 AND f.filesystem = ?2 AND (?3 = '' OR f.mpi = ?3) "
       "AND (?4 = '' OR f.hdf5 = ?4) AND (?5 = '' OR f.host_class = ?5) "
       "ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
-  statement.bind(1, byte_key).bind(2, platform.filesystem).bind(3, platform.mpi);
-  statement.bind(4, platform.hdf5).bind(5, platform.host_class);
-  statement.bind(6, std::string(kCopySource));
+  statement.with(byte_key, platform.filesystem, platform.mpi, platform.hdf5, platform.host_class,
+                 kCopySource);
   if (!statement.step()) return std::nullopt;
   TuningRow row;
   row.id = statement.integer(0);

@@ -10,13 +10,12 @@ const char* const kShapeColumns =
     "p.dataset_dims";
 
 void bind_platform(sqlite::Statement& statement, const Platform& platform) {
-  statement.bind(1, platform.filesystem).bind(2, platform.mpi);
-  statement.bind(3, platform.hdf5).bind(4, platform.host_class);
+  statement.with(platform.filesystem, platform.mpi, platform.hdf5, platform.host_class);
 }
 
 Pattern pattern_row(const sqlite::Statement& row, int first) {
   Pattern pattern;
-  Result<ParsedDescriptor> descriptor = parse_descriptor(row.text(first));
+  const auto descriptor = parse_descriptor(row.text(first));
   if (descriptor) pattern.descriptor = *descriptor;
   pattern.write = row.text(first + 1) == "write";
   pattern.element_bytes = static_cast<std::uint64_t>(row.integer(first + 2));
@@ -92,7 +91,7 @@ class Search {
   // 0: there is none within a quarter to four times.
   std::uint64_t next(Statement& statement, const std::string& wall, std::uint64_t ranks) const {
     statement.reset();
-    statement.bind(1, wall).bind(2, ranks);
+    statement.with(wall, ranks);
     if (!statement.step() || statement.null(0)) return 0;
     const auto found = static_cast<std::uint64_t>(statement.integer(0));
     const bool near = found <= ranks_ * kMostRanksApart && found >= ranks_ / kMostRanksApart;
@@ -203,8 +202,8 @@ void fill_geometry(Connection& db) {
     Geometry geometry;
     const Pattern pattern = pattern_row(rows, 1);
     if (!geometry_of(pattern, geometry)) continue;
-    fill.bind(1, wall_of(pattern, geometry)).bind(2, std::log2(geometry.piece_bytes));
-    fill.bind(3, std::log2(geometry.pieces)).bind(4, rows.integer(0));
+    fill.with(wall_of(pattern, geometry), std::log2(geometry.piece_bytes),
+              std::log2(geometry.pieces), rows.integer(0));
     fill.run();
   }
 }

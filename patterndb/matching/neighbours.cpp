@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <sstream>
 
@@ -18,12 +17,6 @@ constexpr double kLost = 0.97;
 // Neighbours as near as this to the nearest one have a say.
 constexpr double kSameDistance = 0.5;
 constexpr std::size_t kMostNeighbours = 16;
-
-std::string number(double value) {
-  char text[32];
-  snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
 
 std::string named(const Neighbour& neighbour) {
   std::string text = neighbour.answer.descriptor;

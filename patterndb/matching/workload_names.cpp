@@ -82,8 +82,8 @@ bool shown_before(sqlite::Connection& connection, const Observation& observation
       "JOIN patterns p ON p.id = o.pattern WHERE w.program = ? AND w.ranks = ? "
       "AND w.nodes = ? AND o.file_path = ? AND o.run != ? "
       "ORDER BY o.observed_at DESC LIMIT 1");
-  row.bind(1, file.workload.program).bind(2, file.workload.ranks).bind(3, file.workload.nodes);
-  row.bind(4, file.path).bind(5, observation.run);
+  row.with(file.workload.program, file.workload.ranks, file.workload.nodes, file.path,
+           observation.run);
   if (!row.step()) return false;
   const std::string key = row.text(0);
   return std::any_of(file.uses.begin(), file.uses.end(), [&](const PatternUse& use) {
@@ -95,8 +95,7 @@ void rename(sqlite::Connection& connection, const Workload& workload, const std:
   sqlite::Statement row(connection,
                         "UPDATE OR IGNORE workloads SET file = ? WHERE program = ? AND file = ? "
                         "AND ranks = ? AND nodes = ?");
-  row.bind(1, to).bind(2, workload.program).bind(3, workload.file).bind(4, workload.ranks);
-  row.bind(5, workload.nodes).run();
+  row.with(to, workload.program, workload.file, workload.ranks, workload.nodes).run();
 }
 
 // Each run of digits, in endings too: as older versions had it.
@@ -117,8 +116,7 @@ StoredName stored_name(sqlite::Connection& connection, const Workload& workload)
   sqlite::Statement rows(connection,
                          "SELECT file FROM workloads WHERE program = ?1 AND file >= ?2 "
                          "AND (?3 = '' OR file < ?3) AND ranks = ?4 AND nodes = ?5");
-  rows.bind(1, workload.program).bind(2, prefix).bind(3, behind(prefix));
-  rows.bind(4, workload.ranks).bind(5, workload.nodes);
+  rows.with(workload.program, prefix, behind(prefix), workload.ranks, workload.nodes);
   const std::string masked = masked_name(name);
   StoredName found{masked};
   int most = -1;

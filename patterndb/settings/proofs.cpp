@@ -91,12 +91,10 @@ bool rows::proof(sqlite::Connection& connection, const Proof& proof) {
       "INSERT OR IGNORE INTO proofs (filesystem, mpi, mpi_io, hdf5, host_class, parameter, "
       "value_class, passed, seeds, ranks, nodes, evidence, made_at) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
-  add.bind(1, proof.filesystem).bind(2, proof.mpi).bind(3, proof.mpi_io).bind(4, proof.hdf5);
-  add.bind(5, proof.host_class).bind(6, proof.parameter).bind(7, proof.value_class);
-  add.bind(8, std::int64_t{proof.passed}).bind(9, static_cast<std::int64_t>(proof.seeds));
-  add.bind(10, static_cast<std::int64_t>(proof.ranks));
-  add.bind(11, static_cast<std::int64_t>(proof.nodes)).bind(12, proof.evidence);
-  add.bind(13, proof.made_at).step();
+  add.with(proof.filesystem, proof.mpi, proof.mpi_io, proof.hdf5, proof.host_class, proof.parameter,
+           proof.value_class, proof.passed, proof.seeds, proof.ranks, proof.nodes, proof.evidence,
+           proof.made_at)
+      .step();
   return sqlite3_changes(connection.handle()) > 0;
 }
 

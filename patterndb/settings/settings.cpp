@@ -1,5 +1,7 @@
 #include "patterndb/settings/settings.h"
 
+#include <cstdio>
+
 #include "patterndb/settings/parameters.h"
 
 namespace iotune::patterndb {
@@ -11,6 +13,12 @@ std::string shown(const std::string& text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
   return text.size() > kLongest ? start + "..." : start;
+}
+
+std::string number(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.4g", value);
+  return text;
 }
 
 void Settings::add(const std::string& name, const std::string& value) {

@@ -11,6 +11,8 @@ namespace iotune::patterndb {
 
 // A text from outside as a message shows it: on one line, and no longer than one.
 std::string shown(const std::string& text);
+// A number as messages have it: four digits.
+std::string number(double value);
 
 class Settings {
  public:

@@ -8,35 +8,23 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/summary/run_summary.h"
+#include "analyzer/datasets/descriptor.h"
 #include "patterndb/store/result.h"
 
 namespace iotune::patterndb {
 
-struct ParsedDescriptor {
-  std::vector<analyzer::DimensionPattern> dimensions;
-  bool last_in_bytes = false;
-};
-
-// Reads the paper's notation with any spaces, without the inner parentheses where n = 1, and the
-// byte form "<1D,(BLOCK),(33554432 B)>".
-Result<ParsedDescriptor> parse_descriptor(std::string_view text) noexcept;
-
-// <3D,(BLOCK,*,CYCLIC(4)),(60,100,300)>; with last_in_bytes <3D,(BLOCK,*,CYCLIC(16 B)),(60,100,1200
-// B)>.
-std::string descriptor_text(const ParsedDescriptor& descriptor);
+using analyzer::parse_descriptor;
 
 // The same pattern with its last dimension in bytes. Throws Fault on overflow or element size 0.
-ParsedDescriptor in_bytes(const ParsedDescriptor& descriptor, std::uint64_t element_bytes);
+analyzer::Descriptor in_bytes(const analyzer::Descriptor& descriptor, std::uint64_t element_bytes);
 
-std::string distribution_text(const analyzer::DimensionPattern& dimension, bool in_bytes);
 std::string joined(const std::vector<std::uint64_t>& numbers);  // "2x3", "" where empty
 // The inverse of joined(). Throws Fault.
 std::vector<std::uint64_t> split_numbers(std::string_view text);
 
 // One direction on one dataset, as the database holds it.
 struct Pattern {
-  ParsedDescriptor descriptor;  // in elements
+  analyzer::Descriptor descriptor;  // in elements
   bool write = true;
   std::uint64_t element_bytes = 0;
   std::uint64_t ranks = 0;

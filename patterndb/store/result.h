@@ -26,6 +26,13 @@ inline std::string error_text(int number) {
   return strerror_r(number, buffer, sizeof buffer);
 }
 
+// The value of what went well; else its error, thrown.
+template <typename T>
+T value_or_fault(Result<T> result) {
+  if (!result) throw Fault{result.error().text()};
+  return std::move(*result);
+}
+
 template <typename T, typename Function>
 Result<T> guarded(Function&& function) noexcept {
   try {

@@ -19,13 +19,8 @@ constexpr const char* kOfKind =
     "AND decision_source = ?6 AND size = ?7 ";
 
 void bind(Statement& statement, const Kind& kind) {
-  statement.bind(1, kind.workload).bind(3, kind.platform).bind(4, kind.settings);
-  if (kind.pattern > 0) {
-    statement.bind(2, kind.pattern);
-  } else {
-    statement.bind_null(2);
-  }
-  statement.bind(5, kind.decision_row).bind(6, kind.decision_source).bind(7, kind.size);
+  statement.with(kind.workload, sqlite::or_null(kind.pattern), kind.platform, kind.settings,
+                 kind.decision_row, kind.decision_source, kind.size);
 }
 
 std::int64_t class_of(double amount) {
@@ -77,12 +72,9 @@ void add_to_totals(Connection& connection, const Kind& kind, const Row& row) {
       "bytes = bytes + excluded.bytes, seconds = seconds + excluded.seconds, "
       "last_at = max(last_at, excluded.last_at)");
   const double rate = row.seconds > 0 ? static_cast<double>(row.bytes) / row.seconds : 0;
-  total.bind(1, kind.pattern).bind(2, kind.platform).bind(3, kind.workload);
-  total.bind(4, kind.settings);
-  total.bind(5, static_cast<std::int64_t>(kind.decision_source == "explore"));
-  total.bind(6, kind.size).bind(7, class_of(rate)).bind(8, row.files);
-  total.bind(9, static_cast<std::int64_t>(is_last)).bind(10, row.bytes);
-  total.bind(11, row.seconds).bind(12, row.observed_at);
+  total.with(kind.pattern, kind.platform, kind.workload, kind.settings,
+             kind.decision_source == "explore", kind.size, class_of(rate), row.files, is_last,
+             row.bytes, row.seconds, row.observed_at);
   total.run();
 }
 
@@ -96,10 +88,8 @@ bool came_too_late(Connection& connection, const Kind& kind, double observed_at)
   Statement newest(connection,
                    "SELECT 1 FROM totals WHERE pattern = ? AND platform = ? AND workload = ? "
                    "AND settings = ? AND explored = ? AND size = ? AND last_at >= ? LIMIT 1");
-  newest.bind(1, kind.pattern).bind(2, kind.platform).bind(3, kind.workload);
-  newest.bind(4, kind.settings);
-  newest.bind(5, static_cast<std::int64_t>(kind.decision_source == "explore"));
-  newest.bind(6, kind.size).bind(7, observed_at);
+  newest.with(kind.pattern, kind.platform, kind.workload, kind.settings,
+              kind.decision_source == "explore", kind.size, observed_at);
   return newest.step();
 }
 
@@ -138,7 +128,7 @@ void fill_sizes(Connection& connection) {
   Statement rows(connection, "SELECT id, (bytes_written + bytes_read) / files FROM observations");
   Statement fill(connection, "UPDATE observations SET size = ? WHERE id = ?");
   while (rows.step()) {
-    fill.bind(1, size_class(static_cast<std::uint64_t>(rows.integer(1)))).bind(2, rows.integer(0));
+    fill.with(size_class(static_cast<std::uint64_t>(rows.integer(1))), rows.integer(0));
     fill.run();
   }
 }

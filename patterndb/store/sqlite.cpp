@@ -145,10 +145,6 @@ std::string Statement::blob(int column) const {
              : std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(count));
 }
 
-bool Statement::null(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
-}
-
 Transaction::Transaction(Connection& connection, Kind kind) : connection_(connection) {
   connection.execute(kind == Kind::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
 }

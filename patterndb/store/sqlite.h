@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,7 +54,20 @@ class Statement {
   Statement& bind(int index, std::int64_t value);
   Statement& bind(int index, std::uint64_t value);
   Statement& bind(int index, double value);
+  Statement& bind(int index, bool value) { return bind(index, std::int64_t{value}); }
   Statement& bind(int index, const std::string& value);
+  Statement& bind(int index, const char* value) { return bind(index, std::string(value)); }
+  template <typename T>
+  Statement& bind(int index, const std::optional<T>& value) {  // nothing: NULL
+    return value ? bind(index, *value) : bind_null(index);
+  }
+  // All parameters from the first on.
+  template <typename... Values>
+  Statement& with(const Values&... values) {
+    int index = 0;
+    (bind(++index, values), ...);
+    return *this;
+  }
   Statement& bind_blob(int index, const std::string& bytes);
   Statement& bind_null(int index);
 
@@ -61,11 +75,14 @@ class Statement {
   void run();   // steps to the end and makes the statement ready again
   void reset();
 
+  int columns() const { return sqlite3_column_count(statement_.get()); }
+  std::string name(int column) const { return sqlite3_column_name(statement_.get(), column); }
+  int type(int column) const { return sqlite3_column_type(statement_.get(), column); }
   std::int64_t integer(int column) const;
   double real(int column) const;
   std::string text(int column) const;
   std::string blob(int column) const;
-  bool null(int column) const;
+  bool null(int column) const { return type(column) == SQLITE_NULL; }
 
  private:
   struct GiveBack {
@@ -77,6 +94,11 @@ class Statement {
   Connection& connection_;
   std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
 };
+
+// The id of a row, NULL in its column where it is none (0).
+inline std::optional<std::int64_t> or_null(std::int64_t row) {
+  return row > 0 ? std::optional(row) : std::nullopt;
+}
 
 // Rolls back unless commit() was reached.
 class Transaction {

@@ -187,7 +187,9 @@ void bind_trace(py::module_& module) {
   module.def(
       "parse_descriptor",
       [](const std::string& text) {
-        return json_text(analyzer::to_json(taken(analyzer::parse_descriptor(text))));
+        const analyzer::Descriptor descriptor = taken(analyzer::parse_descriptor(text));
+        if (descriptor.last_in_bytes) throw CoreError("elements expected, not bytes");
+        return json_text(analyzer::to_json(descriptor));
       },
       py::arg("text"), "A descriptor as JSON.");
   module.def("call_table", &call_table, "The calls that iotune records.");

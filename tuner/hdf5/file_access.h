@@ -4,7 +4,7 @@
 #include "core/abi/hdf5_api.h"
 #include "tuner/decision/packed_decision.h"
 #include "tuner/decision/program_settings.h"
-#include "tuner/mpiio/call_attempts.h"
+#include "tuner/opens/call_attempts.h"
 
 namespace iotune::tuner {
 

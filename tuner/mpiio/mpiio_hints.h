@@ -5,7 +5,7 @@
 #include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/packed_decision.h"
 #include "tuner/decision/reasons.h"
-#include "tuner/mpiio/call_attempts.h"
+#include "tuner/opens/call_attempts.h"
 
 namespace iotune::tuner {
 

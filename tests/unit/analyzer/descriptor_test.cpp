@@ -284,6 +284,8 @@ TEST(DescriptorText, TheGrammarsFormsAreRead) {
            {"<1D, BLOCK, 8388608>", "<1D,(BLOCK),(8388608)>"},
            {"<1D,(CYCLIC(1)),(4)>", "<1D,(CYCLIC),(4)>"},
            {"<1D,CYCLIC(16),(4)>", "<1D,(CYCLIC(16)),(4)>"},
+           {"<1D,BLOCK,33554432B>", "<1D,(BLOCK),(33554432 B)>"},
+           {"<2D,(*,CYCLIC(16 B)),(7,1200 B)>", "<2D,(*,CYCLIC(16 B)),(7,1200 B)>"},
            {" < 3D , ( * , * , BLOCK ) , (1, 1, 327680) > ", "<3D,(*,*,BLOCK),(1,1,327680)>"},
            {"<2D,(IRREGULAR,CYCLIC( 3 )),(1,2)>", "<2D,(IRREGULAR,CYCLIC(3)),(1,2)>"}}) {
     const Result<Descriptor> parsed = parse_descriptor(text);
@@ -305,6 +307,10 @@ TEST(DescriptorText, ErrorsNameThePosition) {
            {"<1D,(BLOCK),(1,2)>", "position 15:"},
            {"<1D,(CYCLIC(0)),(1)>", "position 13:"},
            {"<1D,(BLOCK),(99999999999999999999)>", "position 14:"},
+           {"<1D,(BLOCK),(-1)>", "position 14:"},
+           {"<2D,(*,*),(1 B,2)>", "position 14:"},
+           {"<2D,(CYCLIC(2 B),*),(1,2 B)>", "position 18:"},
+           {"<1D,(CYCLIC(2 B)),(1)>", "position 21:"},
            {"<1D,(BLOCK),(1)> x", "position 18:"}}) {
     const Result<Descriptor> parsed = parse_descriptor(text);
     ASSERT_FALSE(parsed) << text;

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "core/words/decision_words.h"
+#include "patterndb/decide/decision_writer.h"
 #include "patterndb/store/places.h"
 #include "tuner/decision/packed_decision.h"
 

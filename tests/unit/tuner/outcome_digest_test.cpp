@@ -15,8 +15,8 @@ namespace {
 class OutcomeDigestTest : public testing::Test {
  protected:
   void decide(const std::string& file, std::int64_t row = 7, bool has_settings = true) {
-    patterndb::DecisionParts parts = parts_with({});
-    if (has_settings) parts.settings.push_back({"cb_nodes", "4"});
+    patterndb::Decision parts = decision_with({});
+    if (has_settings) parts.of_variables.push_back({"", "cb_nodes", "4"});
     parts.source = IOTUNE_SOURCE_EXACT;
     parts.row = row;
     digest_->add_decision(file.c_str(), PackedDecision(parts).decision());

@@ -15,8 +15,8 @@
 namespace iotune::tuner {
 
 struct PackedDecision {
-  explicit PackedDecision(const patterndb::DecisionParts& parts) {
-    const std::string packed = patterndb::pack_decision(parts);
+  explicit PackedDecision(const patterndb::Decision& one) {
+    const std::string packed = patterndb::packed(one);
     EXPECT_LE(packed.size(), sizeof answer);
     bytes = packed.size();
     std::memcpy(&answer, packed.data(), bytes);
@@ -29,15 +29,18 @@ struct PackedDecision {
 
 using NamedValues = std::initializer_list<std::pair<const char*, const char*>>;
 
-inline patterndb::DecisionParts parts_with(NamedValues settings) {
-  patterndb::DecisionParts parts;
-  for (const auto& [name, value] : settings) parts.settings.push_back({name, value});
-  return parts;
+// As settings of datasets are kept, which nobody looks at before they are packed: in this order,
+// and bad ones too.
+inline patterndb::Decision decision_with(NamedValues settings) {
+  patterndb::Decision decision;
+  decision.gated = true;
+  for (const auto& [name, value] : settings) decision.of_variables.push_back({"", name, value});
+  return decision;
 }
 
 // A decision that has these settings, and a list of them. The texts must outlive it.
 struct DecisionOf : PackedDecision {
-  explicit DecisionOf(NamedValues all) : PackedDecision(parts_with(all)) {
+  explicit DecisionOf(NamedValues all) : PackedDecision(decision_with(all)) {
     clear(settings);
     for (const auto& [name, value] : all) add(settings, {name, value, ""});
   }

@@ -14,23 +14,24 @@
 namespace iotune::tuner {
 namespace {
 
-using patterndb::DecisionParts;
-using patterndb::pack_decision;
+using patterndb::packed;
+
+using Unpacked = patterndb::Decision;
 
 bool is_whole(const PackedDecision& one) {
   return tuner::is_whole(one.decision(), one.bytes);
 }
 
-DecisionParts example() {
-  DecisionParts parts = parts_with({{"cb_nodes", "2"}, {"cb_buffer_size", "1048576"}});
-  parts.settings.push_back({"chunk_cache", "1048576", "/Step#0/x"});
+Unpacked example() {
+  Unpacked parts = decision_with({{"cb_nodes", "2"}, {"cb_buffer_size", "1048576"}});
+  parts.of_variables.push_back({"/Step#0/x", "chunk_cache", "1048576"});
   parts.source = IOTUNE_SOURCE_EXACT;
-  parts.state = IOTUNE_STATE_TUNED;
+  parts.state = TuningState::kTuned;
   parts.row = 7;
-  parts.distance_milli = 1500;
+  parts.distance = 1.5;
   parts.pattern = "<1D,(BLOCK),(8388608)>";
   parts.message = "trained for vpic-io";
-  parts.refused = {{"romio_cb_read", "enable", "known bad: several words"}};
+  parts.refused = {{"romio_cb_read", "enable", "known bad: several words", "", ""}};
   return parts;
 }
 
@@ -72,7 +73,7 @@ TEST(PackedDecision, WhatWasPackedIsRead) {
 }
 
 TEST(PackedDecision, ADistanceThatIsNotGivenIsNone) {
-  EXPECT_LT(PackedDecision(DecisionParts{}).decision().distance_milli, 0);
+  EXPECT_LT(PackedDecision(Unpacked{}).decision().distance_milli, 0);
   Decision none;
   clear(none);
   EXPECT_LT(none.distance_milli, 0);
@@ -89,11 +90,11 @@ TEST(PackedDecision, AClearedOneSaysNothing) {
 
 // Rank 0 asks for the parameters of Open MPI only where some hint may be made by one.
 TEST(PackedDecision, NamesSettingsByHowTheyBegin) {
-  DecisionParts parts = parts_with({{"romio_cb_write", "enable"}});
+  Unpacked parts = decision_with({{"romio_cb_write", "enable"}});
   parts.message = "cb_nodes";
-  parts.refused = {{"cb_nodes", "2", "why"}};
+  parts.refused = {{"cb_nodes", "2", "why", "", ""}};
   EXPECT_FALSE(names_settings(PackedDecision(parts).decision(), "cb_"));
-  parts.settings.push_back({"cb_nodes", "2"});
+  parts.of_variables.push_back({"", "cb_nodes", "2"});
   EXPECT_TRUE(names_settings(PackedDecision(parts).decision(), "cb_"));
   EXPECT_FALSE(names_settings(PackedDecision(parts).decision(), "striping_"));
 }
@@ -111,11 +112,12 @@ TEST(PackedDecision, ASettingOfOneDatasetIsNotOneOfAll) {
 
 TEST(PackedDecision, RefusedOnesComeWithTheirReasonAndAreNoSettings) {
   const std::string reason(400, 'x');
-  DecisionParts parts = parts_with({{"cb_buffer_size", "1048576"}});
+  Unpacked parts = decision_with({{"cb_buffer_size", "1048576"}});
   parts.sieves = true;
-  parts.refused = {
-      {"cb_nodes", "2", "known bad: several words"}, {"alone", "", ""}, {"chunk", "1,2", reason}};
-  for (int i = 0; i < 40; ++i) parts.refused.push_back({"romio_cb_read", "enable", "why"});
+  parts.refused = {{"cb_nodes", "2", "known bad: several words", "", ""},
+                   {"alone", "", "", "", ""},
+                   {"chunk", "1,2", reason, "", ""}};
+  for (int i = 0; i < 40; ++i) parts.refused.push_back({"romio_cb_read", "enable", "why", "", ""});
   const PackedDecision packed(parts);
   ASSERT_TRUE(is_whole(packed));
   const Decision& decision = packed.decision();
@@ -132,25 +134,23 @@ TEST(PackedDecision, RefusedOnesComeWithTheirReasonAndAreNoSettings) {
 
 TEST(PackedDecision, TextsForPeopleGiveWayToSettings) {
   const std::string text(2000, 'x'), value(240, '7');
-  DecisionParts parts;
+  Unpacked parts = decision_with({});
   parts.pattern = parts.message = text;
   for (unsigned i = 0; i < IOTUNE_DECISION_MAX_SETTINGS; ++i) {
-    parts.settings.push_back({"cb_nodes", std::string_view(value).substr(0, 60)});
+    parts.of_variables.push_back({"", "cb_nodes", value.substr(0, 60)});
   }
-  for (int i = 0; i < 30; ++i) parts.refused.push_back({"cb_nodes", value, text});
-  const std::string packed = pack_decision(parts);
-  ASSERT_FALSE(packed.empty());
-  EXPECT_LE(packed.size(), IOTUNE_DECISION_MAX_BYTES);
+  for (int i = 0; i < 30; ++i) parts.refused.push_back({"cb_nodes", value, text, "", ""});
+  EXPECT_LE(packed(parts).size(), IOTUNE_DECISION_MAX_BYTES);
   const PackedDecision read(parts);
   EXPECT_EQ(std::strlen(pattern_of(read.decision())), 511u);
   EXPECT_EQ(std::strlen(message_of(read.decision())), 511u);
   EXPECT_EQ(read.decision().setting_count, IOTUNE_DECISION_MAX_SETTINGS);
   EXPECT_LT(read.decision().refused_count, IOTUNE_DECISION_MAX_REFUSED);
   // Settings that do not fit are not left out: then there is no decision.
-  for (auto& one : parts.settings) one.value = value;
-  EXPECT_TRUE(pack_decision(parts).empty());
-  parts.settings.assign(IOTUNE_DECISION_MAX_SETTINGS + 1, {"cb_nodes", "2"});
-  EXPECT_TRUE(pack_decision(parts).empty());
+  for (auto& one : parts.of_variables) one.value = value;
+  EXPECT_THROW(packed(parts), patterndb::Fault);
+  parts.of_variables.assign(IOTUNE_DECISION_MAX_SETTINGS + 1, {"", "cb_nodes", "2"});
+  EXPECT_THROW(packed(parts), patterndb::Fault);
 }
 
 // Rank 0 fills in what it says for all, and the decision stays whole.
@@ -166,17 +166,18 @@ TEST(PackedDecision, SettingsThatNobodyKnowsAreRefusedWhole) {
   for (int i = 1; i < 32; ++i) too_long += ",10485760";
   ASSERT_EQ(validate("chunk", too_long.c_str()), nullptr);
   const std::string dataset(128, 'x');
-  const DecisionParts::Entry bad[] = {{"warp", "9"},
-                                      {"cb_nodes", "none"},
-                                      {"cb_nodes", ""},
-                                      {"chunk", too_long},
-                                      {"chunk_cache", "1048576", dataset}};
-  for (const DecisionParts::Entry& one : bad) {
-    DecisionParts parts = example();
-    parts.settings.push_back(one);
+  const patterndb::VariableSetting bad[] = {{"", "warp", "9"},
+                                            {"", "cb_nodes", "none"},
+                                            {"", "cb_nodes", ""},
+                                            {"", "chunk", too_long},
+                                            {dataset, "chunk_cache", "1048576"}};
+  for (const patterndb::VariableSetting& one : bad) {
+    Unpacked parts = example();
+    parts.of_variables.push_back(one);
     EXPECT_FALSE(is_whole(PackedDecision(parts))) << one.name << " " << one.value;
     parts = example();
-    parts.refused.push_back(one);  // of these nothing is applied
+    parts.refused.push_back(
+        {one.name, one.value, one.variable, "", ""});  // of these nothing is applied
     EXPECT_TRUE(is_whole(PackedDecision(parts))) << one.name << " " << one.value;
   }
 }
@@ -240,7 +241,7 @@ TEST(PackedDecision, ATextWithoutAnEndIsNoDecision) {
 // Whatever byte is damaged: what passes for whole is read without leaving its bytes, which lie at
 // the end of its memory.
 TEST(PackedDecision, NoDamageLeadsBeyondTheEnd) {
-  const std::string good = pack_decision(example());
+  const std::string good = packed(example());
   std::vector<std::uint64_t> memory(good.size() / sizeof(std::uint64_t));
   char* const bytes = reinterpret_cast<char*>(memory.data());
   const Decision& decision = *reinterpret_cast<const Decision*>(bytes);
@@ -261,9 +262,9 @@ TEST(PackedDecision, NoDamageLeadsBeyondTheEnd) {
 }
 
 std::string two_answers() {
-  const std::string decision = pack_decision(example());
-  return patterndb::pack_program_answer({"vpic#.h5", "ext4", true, true}, decision) +
-         patterndb::pack_program_answer({"/data/a.bin", "", false, false}, decision);
+  return packed(
+      {{"vpic#.h5", true, "ext4", true, example()}, {"/data/a.bin", false, "", false, example()}},
+      std::size_t{1} << 16);
 }
 
 TEST(ProgramAnswers, WhatWasPackedIsRead) {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "patterndb/decide/decision_writer.h"
 #include "patterndb/exchange/config_xml.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/places.h"

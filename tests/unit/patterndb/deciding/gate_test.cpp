@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "patterndb/decide/decision_writer.h"
 #include "patterndb/settings/proofs.h"
 #include "patterndb/store/places.h"
 #include "tests/unit/patterndb/fixtures.h"

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "patterndb/decide/decision_writer.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/places.h"
 #include "patterndb/store/spool.h"

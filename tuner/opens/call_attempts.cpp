@@ -1,4 +1,4 @@
-#include "tuner/mpiio/call_attempts.h"
+#include "tuner/opens/call_attempts.h"
 
 namespace iotune::tuner {
 
