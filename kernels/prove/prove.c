@@ -8,8 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "run_failure.h"
 
 unsigned long long prove_draw(unsigned long long* state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -143,22 +144,12 @@ void prove_write_file(struct prove* prove, const char* path, const struct prove_
   close(fd);
 }
 
-_Noreturn void prove_fail(const char* path, const char* what) {
-  fprintf(stderr, "iotune-prove: %s: %s\n", path, what);
-  fflush(NULL);
-  /* Hydra drops what it has not forwarded when a rank aborts. */
-  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  _Exit(1);
+void prove_fail(const char* path, const char* what) {
+  run_fail("iotune-prove", path, what);
 }
 
 void prove_need(int code, const char* path, const char* what) {
-  if (code == MPI_SUCCESS) return;
-  char reason[MPI_MAX_ERROR_STRING], message[MPI_MAX_ERROR_STRING + 128];
-  int length = 0;
-  MPI_Error_string(code, reason, &length);
-  snprintf(message, sizeof message, "%s: %s", what, reason);
-  prove_fail(path, message);
+  run_need("iotune-prove", code, path, what);
 }
 
 static int is_hint(const char* name) {

@@ -78,10 +78,7 @@ hid_t replay_create_dataset(hid_t handle, const struct plan_file* file,
                             const struct plan_dataset* dataset) {
   const char* path = file->path;
   hid_t type = replay_need(element_type(dataset->element_bytes), path, "no element type");
-  hid_t space =
-      replay_need(dataset->ndims == 0 ? H5Screate(H5S_SCALAR)
-                                      : H5Screate_simple(dataset->ndims, dataset->dims, NULL),
-                  path, "no dataspace");
+  hid_t space = replay_space(file, dataset);
   hid_t links = replay_need(H5Pcreate(H5P_LINK_CREATE), path, "no link creation list");
   replay_need(H5Pset_create_intermediate_group(links, 1), path, "no intermediate groups");
   hid_t creation = H5P_DEFAULT;
@@ -160,6 +157,12 @@ hid_t replay_select(hid_t space, const struct plan_file* file, const struct plan
   return memory;
 }
 
+size_t replay_product(const hsize_t* number, size_t count) {
+  size_t product = 1;
+  for (size_t i = 0; i < count; i++) product *= (size_t)number[i];
+  return product;
+}
+
 hid_t replay_space(const struct plan_file* file, const struct plan_dataset* dataset) {
   return replay_need(dataset->ndims == 0 ? H5Screate(H5S_SCALAR)
                                          : H5Screate_simple(dataset->ndims, dataset->dims, NULL),
@@ -167,7 +170,7 @@ hid_t replay_space(const struct plan_file* file, const struct plan_dataset* data
 }
 
 static void compare(const struct plan_file* file, const struct plan_dataset* dataset,
-                    const uint64_t* index, size_t count, const struct replay_buffer* buffer) {
+                    const uint64_t* index, size_t count, struct replay_buffer* buffer) {
   size_t right =
       replay_formula_check(dataset->path, dataset->element_bytes, index, count, buffer->byte);
   if (right == count) return;
@@ -180,7 +183,7 @@ static void compare(const struct plan_file* file, const struct plan_dataset* dat
 /* One H5Dwrite or H5Dread of the selection in `space`, or the beginning of one. */
 void replay_move(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
                  bool write, bool asynchronous, hid_t memory, hid_t space, hid_t mode,
-                 const struct replay_buffer* buffer) {
+                 struct replay_buffer* buffer) {
   size_t count = 0;
   uint64_t* index = NULL;
   if (buffer->verify) {
@@ -192,6 +195,7 @@ void replay_move(hid_t id, const struct plan_file* file, const struct plan_datas
       memset(buffer->byte, 0, count * dataset->element_bytes);
   }
   hid_t type = replay_need(H5Dget_type(id), file->path, "no element type");
+  buffer->moved += (uint64_t)H5Sget_select_npoints(space) * dataset->element_bytes;
   if (asynchronous) {
     replay_begin(id, file, dataset, write, type, memory, space, mode, buffer->byte);
     if (buffer->verify) replay_wait(file);

@@ -209,7 +209,8 @@ def alone(programs: Programs) -> None:
     carried = programs.scratch / "carried"
     carried.mkdir()
     replay, shared = ROOT / "kernels" / "replay", ROOT / "kernels" / "shared"
-    sources = [*sorted(replay.glob("replay*.c")), shared / "hdf5_failure.c", replay / "plan.c"]
+    names = ("hdf5_failure.c", "plan_reader.c", "replay_program.c", "run_failure.c")
+    sources = [*sorted(replay.glob("replay*.c")), replay / "plan.c", *(shared / n for n in names)]
     headers = [path.with_suffix(".h") for path in sources]
     for path in [*sources, *(header for header in headers if header.exists())]:
         shutil.copy(path, carried)
