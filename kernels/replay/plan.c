@@ -73,6 +73,16 @@ static bool read_chunk(struct plan_reader* reader, struct plan_dataset* dataset)
   return numbers(reader, "a chunk dimension", dataset->ndims, 1, dataset->chunk);
 }
 
+static bool read_class(struct plan_reader* reader, struct plan_dataset* dataset) {
+  const char* word = plan_word(reader);
+  if (reader->version < 3) return plan_refuse(reader, "'class' needs version 3 of a plan");
+  if (word != NULL && strcmp(word, "integer") == 0) dataset->element_class = H5T_INTEGER;
+  if (word != NULL && strcmp(word, "float") == 0) dataset->element_class = H5T_FLOAT;
+  if (word != NULL && strcmp(word, "string") == 0) dataset->element_class = H5T_STRING;
+  return dataset->element_class != H5T_NO_CLASS ||
+         plan_refuse(reader, "the class is 'integer', 'float' or 'string'");
+}
+
 static struct plan_dataset* find_dataset(const struct plan_file* file, long long id) {
   for (size_t i = file->datasets; i > 0; i--)
     if (file->dataset[i - 1].id == id) return &file->dataset[i - 1];
@@ -88,6 +98,7 @@ static bool read_dataset(struct plan_reader* reader) {
       plan_append(reader, (void**)&file->dataset, &file->datasets, sizeof *file->dataset);
   if (dataset == NULL) return false;
   dataset->id = (long)id;
+  dataset->element_class = H5T_NO_CLASS;
   dataset->deflate = -1;
   dataset->before = file->transfers;
   if (!name(reader, "PATH", &dataset->path)) return false;
@@ -102,8 +113,10 @@ static bool read_dataset(struct plan_reader* reader) {
     } else if (strcmp(word, "deflate") == 0) {
       if (!plan_number(reader, "deflate", 0, 9, &deflate)) return false;
       dataset->deflate = (int)deflate;
+    } else if (strcmp(word, "class") == 0) {
+      if (!read_class(reader, dataset)) return false;
     } else {
-      return plan_refuse(reader, "'%s' is neither 'chunk' nor 'deflate'", word);
+      return plan_refuse(reader, "'%s' is none of 'chunk', 'deflate' and 'class'", word);
     }
   }
   return dataset->deflate < 0 || dataset->chunked || plan_refuse(reader, "deflate needs chunk");
@@ -314,7 +327,7 @@ bool plan_read(struct plan_reader* reader, struct plan* plan) {
   memset(plan, 0, sizeof *plan);
   reader->plan = plan;
   reader->format = "iotune-plan";
-  reader->newest = 2;
+  reader->newest = 3;
   reader->statement = read_statement;
   if (!plan_read_lines(reader)) return false;
   reader->line = 0;

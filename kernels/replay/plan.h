@@ -14,6 +14,7 @@ struct plan_dataset {
   long id;
   char* path;
   size_t element_bytes;
+  H5T_class_t element_class; /* H5T_NO_CLASS: not said */
   int ndims;
   hsize_t dims[H5S_MAX_RANK];
   hsize_t chunk[H5S_MAX_RANK];

@@ -1,5 +1,6 @@
 /* iotune-replay: reissues the HDF5 calls of a plan file (PLAN.md) and says how
- * long they took. */
+ * long they took. `iotune replay --emit-c` writes a plan's lines and these
+ * sources behind them into one file: a program that carries its plan. */
 #include <errno.h>
 #include <limits.h>
 #include <mpi.h>
@@ -11,6 +12,11 @@
 #include "replay_file.h"
 #include "replay_program.h"
 
+#ifndef CARRIED_PLAN
+#define CARRIED_PLAN NULL
+#endif
+static const char* const* const carried_plan = CARRIED_PLAN;
+
 /* Where a plan is read, and what is done beside it. */
 struct choices {
   struct replay_options options;
@@ -19,6 +25,7 @@ struct choices {
 
 static const char usage[] =
     "usage: mpirun -n RANKS iotune-replay [options] PLAN\n"
+    "   or: mpirun -n RANKS PROGRAM_WITH_A_PLAN [options] [DIRECTORY]\n"
     "  --file-dir DIR  put every file into DIR; files there may be replaced\n"
     "  --repeat N      rounds, each from the same start\n"
     "  --prepare       write files first that are opened and do not exist\n"
@@ -53,15 +60,19 @@ static bool exists_anywhere(const char* path, int rank) {
   return exists != 0;
 }
 
-/* A plan names the files of a real run, which the replayer must not replace. */
+/* A plan names the files of a real run, which the replayer must not replace. A program that
+ * carries its plan may be started beside them. */
 static bool may_write(const struct plan* plan, const struct choices* choices, int rank) {
-  if (choices->options.file_dir != NULL || choices->overwrite) return true;
+  bool carried = carried_plan != NULL;
+  if (choices->overwrite || (choices->options.file_dir != NULL && !carried)) return true;
   for (size_t i = 0; i < plan->files; i++) {
     const struct plan_file* file = &plan->file[i];
-    if ((!file->create && !file->writes) || !exists_anywhere(file->path, rank)) continue;
+    bool writes =
+        carried ? first_of_its_name(plan, i) && file->create : file->create || file->writes;
+    if (!writes || !exists_anywhere(file->path, rank)) continue;
     if (rank == 0)
-      fprintf(stderr, "iotune-replay: %s exists: give --file-dir, or --overwrite to replace it\n",
-              file->path);
+      fprintf(stderr, "%s: %s exists: name another directory, or --overwrite to replace it\n",
+              choices->options.program, file->path);
     return false;
   }
   return true;
@@ -189,14 +200,16 @@ int main(int argc, char** argv) {
                                       {"--verify", &choices.verify},
                                       {"--overwrite", &choices.overwrite},
                                       {NULL, NULL}};
-  struct plan_reader reader = {0};
+  struct plan_reader reader = {.carried = carried_plan};
   choices.options.flag = flags;
+  choices.options.carries_plan = choices.prepare = carried_plan != NULL;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &reader.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &reader.ranks);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   int status = replay_read_options(argc, argv, reader.rank, &choices.options);
-  reader.path = choices.options.plan;
+  reader.path = carried_plan != NULL ? "the plan" : choices.options.plan;
+  if (carried_plan != NULL && choices.options.file_dir == NULL) choices.options.file_dir = ".";
   if (status < 0) status = replay(&reader, &choices);
   MPI_Finalize();
   return status;

@@ -58,26 +58,39 @@ hid_t replay_open_file(const char* path, bool writes) {
   return handle;
 }
 
-/* The caller closes it. */
-static hid_t element_type(size_t bytes) {
+/* Of so many bytes, or -1; the caller closes it. */
+static hid_t number_type(bool real, bool sign, size_t bytes) {
   switch (bytes) {
     case 1:
-      return H5Tcopy(H5T_NATIVE_UINT8);
+      return real ? -1 : H5Tcopy(sign ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8);
     case 2:
-      return H5Tcopy(H5T_NATIVE_UINT16);
+      return real ? -1 : H5Tcopy(sign ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16);
     case 4:
-      return H5Tcopy(H5T_NATIVE_UINT32);
+      return H5Tcopy(real ? H5T_NATIVE_FLOAT : sign ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32);
     case 8:
-      return H5Tcopy(H5T_NATIVE_UINT64);
+      return H5Tcopy(real ? H5T_NATIVE_DOUBLE : sign ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64);
     default:
-      return H5Tcreate(H5T_OPAQUE, bytes);
+      return -1;
   }
+}
+
+/* The caller closes it. */
+static hid_t element_type(const struct plan_dataset* dataset) {
+  H5T_class_t class = dataset->element_class;
+  hid_t type = -1;
+  if (class == H5T_STRING) {
+    type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, dataset->element_bytes);
+  } else {
+    type = number_type(class == H5T_FLOAT, class == H5T_INTEGER, dataset->element_bytes);
+  }
+  return type >= 0 ? type : H5Tcreate(H5T_OPAQUE, dataset->element_bytes);
 }
 
 hid_t replay_create_dataset(hid_t handle, const struct plan_file* file,
                             const struct plan_dataset* dataset) {
   const char* path = file->path;
-  hid_t type = replay_need(element_type(dataset->element_bytes), path, "no element type");
+  hid_t type = replay_need(element_type(dataset), path, "no element type");
   hid_t space = replay_space(file, dataset);
   hid_t links = replay_need(H5Pcreate(H5P_LINK_CREATE), path, "no link creation list");
   replay_need(H5Pset_create_intermediate_group(links, 1), path, "no intermediate groups");

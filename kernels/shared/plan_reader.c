@@ -92,20 +92,30 @@ static bool read_line(struct plan_reader* reader, char* line) {
   return plan_end(reader);
 }
 
+/* In `line`, which the caller frees. */
+static bool next_line(struct plan_reader* reader, FILE* stream, char** line, size_t* size) {
+  if (stream == NULL) {
+    const char* text = reader->carried[reader->line];
+    free(*line);
+    *line = text != NULL ? strdup(text) : NULL;
+  } else if (getline(line, size, stream) < 0) {
+    return false;
+  }
+  reader->line++;
+  return *line != NULL;
+}
+
 bool plan_read_lines(struct plan_reader* reader) {
-  FILE* stream = fopen(reader->path, "r");
-  if (stream == NULL) return plan_refuse(reader, "%s", strerror(errno));
+  FILE* stream = reader->carried == NULL ? fopen(reader->path, "r") : NULL;
+  if (stream == NULL && reader->carried == NULL) return plan_refuse(reader, "%s", strerror(errno));
   char* line = NULL;
   size_t size = 0;
   bool right = true;
-  while (right && getline(&line, &size, stream) >= 0) {
-    reader->line++;
-    right = read_line(reader, line);
-  }
-  if (right && ferror(stream)) right = plan_refuse(reader, "%s", strerror(errno));
+  while (right && next_line(reader, stream, &line, &size)) right = read_line(reader, line);
+  if (right && stream != NULL && ferror(stream)) right = plan_refuse(reader, "%s", strerror(errno));
   if (right && !reader->right_ranks) right = plan_refuse(reader, "'ranks' is missing");
   free(line);
-  fclose(stream);
+  if (stream != NULL) fclose(stream);
   return right;
 }
 

@@ -8,9 +8,10 @@
 #include <stddef.h>
 
 struct plan_reader {
-  const char* path; /* of the plan */
-  int rank, ranks;  /* that read it */
-  void* plan;       /* that is read: the format's own structure */
+  const char* path;           /* of the plan */
+  const char* const* carried; /* its lines, the last one NULL, where the program has them itself */
+  int rank, ranks;            /* that read it */
+  void* plan;                 /* that is read: the format's own structure */
   const char* format;
   long long newest;                                         /* its version */
   bool (*statement)(struct plan_reader*, const char* word); /* by its first word */
@@ -22,7 +23,7 @@ struct plan_reader {
   char why[256];     /* it cannot be read */
 };
 
-/* Reads the lines of `path` by `statement`. False with `why`, and `line` where it is a line's. */
+/* Reads the lines by `statement`. False with `why`, and `line` where it is a line's. */
 bool plan_read_lines(struct plan_reader* reader);
 
 /* Whether every rank read its part. The lowest rank among those with the earliest fault prints

@@ -29,6 +29,10 @@ static const struct replay_flag* flag_of(const struct replay_options* options, c
   return flag->name != NULL ? flag : NULL;
 }
 
+static const char** argument_of(struct replay_options* options) {
+  return options->carries_plan ? &options->file_dir : &options->plan;
+}
+
 static bool parse(int argc, char** argv, struct replay_options* options, bool* help,
                   char error[512]) {
   options->repeat = 1;
@@ -48,13 +52,13 @@ static bool parse(int argc, char** argv, struct replay_options* options, bool* h
       *help = true;
     } else if (argument[0] == '-' && argument[1] != '\0') {
       return refuse(error, "%s: there is no such option", argument);
-    } else if (options->plan != NULL) {
-      return refuse(error, "%s: one plan is enough", argument);
+    } else if (*argument_of(options) != NULL) {
+      return refuse(error, "%s: one argument is enough", argument);
     } else {
-      options->plan = argument;
+      *argument_of(options) = argument;
     }
   }
-  if (*help) return true;
+  if (*help || options->carries_plan) return true;
   if (options->plan == NULL) return refuse(error, "PLAN is missing");
   return !options->needs_dir || options->file_dir != NULL || refuse(error, "--file-dir is missing");
 }

@@ -15,6 +15,7 @@ struct replay_options {
   const char *program, *usage;
   const struct replay_flag* flag;
   bool needs_dir;
+  bool carries_plan; /* and its argument is the directory, "." without it */
 
   const char *plan, *file_dir;
   int repeat;

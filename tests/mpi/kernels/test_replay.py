@@ -167,7 +167,7 @@ def contents(programs: Programs) -> None:
 
 def faults(programs: Programs) -> None:
     for old, new, line, why in (
-        ("iotune-plan 1", "iotune-plan 3", 1, "version"),
+        ("iotune-plan 1", "iotune-plan 4", 1, "version"),
         ("iotune-plan 1", "a plan", 1, "not a plan"),
         ("ranks 4", "ranks 3", 2, "3 ranks"),
         ("ranks 4", "# ranks 4", 3, "'ranks'"),
@@ -188,6 +188,7 @@ def faults(programs: Programs) -> None:
         ("slab 1  1000 1", "all 0\nslab 1  1000 1", 7, "another selection"),
         ("%230", "%2", 4, "hexadecimal"),
         ("deflate 2", "deflate 10", 11, "deflate"),
+        ("deflate 2", "class float", 11, "version 3"),
         ("chunk 4 5 deflate 2", "deflate 2", 11, "chunk"),
         ("close\n", "", 0, "not closed"),
         ("all 2", "some 2", 25, "'some'"),
