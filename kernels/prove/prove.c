@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -109,8 +108,8 @@ void prove_compare_file(struct prove* prove, const char* path, int file,
                         const struct prove_image* image) {
   if (prove->rank != 0) return;
   int fd = open(path, O_RDWR);
-  struct stat status;
-  if (fd < 0 || fstat(fd, &status) != 0) prove_fail(path, "cannot be opened for the comparison");
+  long long size = fd < 0 ? -1 : (long long)lseek(fd, 0, SEEK_END);
+  if (size < 0) prove_fail(path, "cannot be opened for the comparison");
   unsigned char* got = calloc(1, (size_t)image->size + 1);
   if (got == NULL) prove_fail(path, "no memory");
   if (prove->spoil) spoil(prove, fd, image);
@@ -122,11 +121,10 @@ void prove_compare_file(struct prove* prove, const char* path, int file,
   }
   close(fd);
   prove_compare(prove, "on disk", file, 0, got, image, image->size);
-  if (status.st_size != image->size) {
+  if (size != image->size) {
     if (prove->first_fault[0] == '\0')
       snprintf(prove->first_fault, sizeof prove->first_fault,
-               "file %d has %lld bytes instead of %lld", file, (long long)status.st_size,
-               image->size);
+               "file %d has %lld bytes instead of %lld", file, size, image->size);
     prove->wrong_bytes++;
   }
   free(got);

@@ -25,14 +25,16 @@ void replay_fail_dataset(const struct plan_file* file, const struct plan_dataset
   replay_fail(file->path, text);
 }
 
-static hid_t parallel_access(const char* path) {
+static hid_t access_list(const char* path) {
   hid_t access = replay_need(H5Pcreate(H5P_FILE_ACCESS), path, "no file access list");
+#ifdef H5_HAVE_PARALLEL
   replay_need(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL), path, "no MPI-IO driver");
+#endif
   return access;
 }
 
 hid_t replay_create_file(const char* path, long long page_bytes) {
-  hid_t access = parallel_access(path);
+  hid_t access = access_list(path);
   hid_t creation = replay_need(H5Pcreate(H5P_FILE_CREATE), path, "no file creation list");
 #if H5_VERSION_GE(1, 10, 1)
   if (page_bytes > 0) {
@@ -51,7 +53,7 @@ hid_t replay_create_file(const char* path, long long page_bytes) {
 }
 
 hid_t replay_open_file(const char* path, bool writes) {
-  hid_t access = parallel_access(path);
+  hid_t access = access_list(path);
   unsigned mode = writes ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
   hid_t handle = replay_need(H5Fopen(path, mode, access), path, "cannot open");
   H5Pclose(access);
@@ -226,7 +228,9 @@ void replay_move(hid_t id, const struct plan_file* file, const struct plan_datas
 hid_t replay_mode(const char* path, bool collective) {
   if (!collective) return H5P_DEFAULT;
   hid_t mode = replay_need(H5Pcreate(H5P_DATASET_XFER), path, "no transfer list");
+#ifdef H5_HAVE_PARALLEL
   replay_need(H5Pset_dxpl_mpio(mode, H5FD_MPIO_COLLECTIVE), path, "no collective mode");
+#endif
   return mode;
 }
 

@@ -29,7 +29,7 @@ _SOURCES = {
     ),
     CALLS: ("calls_mpi.c", "calls_plan.c", "calls_replay.c", "calls_requests.c", *_REPLAYERS),
     PROVE: ("prove_checkpoints.c", "prove_mpiio.c", "prove_shared.c", *_PROVERS),
-    PROVE_HDF5: ("prove_hdf5.c", *_PROVERS),
+    PROVE_HDF5: ("hdf5_failure.c", "prove_hdf5.c", "prove_hdf5_lists.c", *_PROVERS),
     SAMPLE: ("latency_sample.c", "run_failure.c"),
 }  # fmt: skip
 
