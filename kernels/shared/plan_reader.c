@@ -49,6 +49,7 @@ bool plan_number(struct plan_reader* reader, const char* what, long long low, lo
 
 bool plan_index(struct plan_reader* reader, const char* what, size_t count, size_t* value) {
   long long found = 0;
+  if (count == 0) return plan_refuse(reader, "%s: nothing of this kind was declared", what);
   if (!plan_number(reader, what, 0, (long long)count - 1, &found)) return false;
   *value = (size_t)found;
   return true;
