@@ -5,26 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-_Noreturn void fs_fail(const char* file, const char* what) {
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  fprintf(stderr, "fs-test: rank %d: %s: %s\n", rank, file, what);
-  fflush(NULL);
-  /* When a rank aborts, Hydra drops output that it has not forwarded yet. */
-  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  _Exit(1);
+#include "run_failure.h"
+
+void fs_fail(const char* file, const char* what) {
+  run_fail("fs-test", file, what);
 }
 
 static void must(const struct fs_file* file, int code) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length;
-  MPI_Error_string(code, text, &length);
-  fs_fail(file->path, text);
+  run_need("fs-test", code, file->path, "MPI-IO failed");
 }
 
 static void open_mpiio(struct fs_file* file, MPI_Comm comm, bool write) {

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "run_failure.h"
+
 enum { MOST_SIZES = 64, PATH_BYTES = 4096, HOST_BYTES = 64 };
 
 struct sampler {
@@ -46,21 +48,14 @@ struct sample {
   char host[HOST_BYTES];
 };
 
+static const char program[] = "iotune-latency-sample";
+
 static _Noreturn void fail(const char* path, const char* reason) {
-  fprintf(stderr, "iotune-latency-sample: %s: %s\n", path, reason);
-  fflush(NULL);
-  /* When a rank aborts, Hydra drops output that it has not forwarded yet. */
-  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  _Exit(1);
+  run_fail(program, path, reason);
 }
 
 static void need(int code, const char* path) {
-  if (code == MPI_SUCCESS) return;
-  char reason[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, reason, &length);
-  fail(path, reason);
+  run_need(program, code, path, "MPI-IO failed");
 }
 
 static void path_of(const struct sampler* sampler, long long bytes, char* path) {

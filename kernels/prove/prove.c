@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "run_failure.h"
 
 unsigned long long prove_draw(unsigned long long* state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -108,8 +108,8 @@ void prove_compare_file(struct prove* prove, const char* path, int file,
                         const struct prove_image* image) {
   if (prove->rank != 0) return;
   int fd = open(path, O_RDWR);
-  struct stat status;
-  if (fd < 0 || fstat(fd, &status) != 0) prove_fail(path, "cannot be opened for the comparison");
+  long long size = fd < 0 ? -1 : (long long)lseek(fd, 0, SEEK_END);
+  if (size < 0) prove_fail(path, "cannot be opened for the comparison");
   unsigned char* got = calloc(1, (size_t)image->size + 1);
   if (got == NULL) prove_fail(path, "no memory");
   if (prove->spoil) spoil(prove, fd, image);
@@ -121,11 +121,10 @@ void prove_compare_file(struct prove* prove, const char* path, int file,
   }
   close(fd);
   prove_compare(prove, "on disk", file, 0, got, image, image->size);
-  if (status.st_size != image->size) {
+  if (size != image->size) {
     if (prove->first_fault[0] == '\0')
       snprintf(prove->first_fault, sizeof prove->first_fault,
-               "file %d has %lld bytes instead of %lld", file, (long long)status.st_size,
-               image->size);
+               "file %d has %lld bytes instead of %lld", file, size, image->size);
     prove->wrong_bytes++;
   }
   free(got);
@@ -143,22 +142,12 @@ void prove_write_file(struct prove* prove, const char* path, const struct prove_
   close(fd);
 }
 
-_Noreturn void prove_fail(const char* path, const char* what) {
-  fprintf(stderr, "iotune-prove: %s: %s\n", path, what);
-  fflush(NULL);
-  /* Hydra drops what it has not forwarded when a rank aborts. */
-  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  _Exit(1);
+void prove_fail(const char* path, const char* what) {
+  run_fail("iotune-prove", path, what);
 }
 
 void prove_need(int code, const char* path, const char* what) {
-  if (code == MPI_SUCCESS) return;
-  char reason[MPI_MAX_ERROR_STRING], message[MPI_MAX_ERROR_STRING + 128];
-  int length = 0;
-  MPI_Error_string(code, reason, &length);
-  snprintf(message, sizeof message, "%s: %s", what, reason);
-  prove_fail(path, message);
+  run_need("iotune-prove", code, path, what);
 }
 
 static int is_hint(const char* name) {

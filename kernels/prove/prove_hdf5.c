@@ -4,6 +4,8 @@
  * an attribute and lie in a group. The file is then read without any settings, contiguous datasets
  * also by POSIX calls from where HDF5 says that they lie. Small files follow, by ranks that are
  * stopped at random. */
+#include "prove_hdf5.h"
+
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -11,15 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "prove.h"
-
 enum {
   NAME_BYTES = 32,
   DATASETS = 3,
   MOST_SIDE = 120,
   SMALL_SIDE = 20, /* of small files */
   MOST_VALUES = MOST_SIDE * MOST_SIDE,
-  NOTES = 5, /* values of an attribute */
+  NOTES = 5,      /* values of an attribute */
+  MOST_PARTS = 5, /* of one rank's strided transfers */
+  PAGED_READS = 40,
   LEAST_SMALL = 4,
   MOST_SMALL = 60, /* pairs of small files */
   BEFORE = -7
@@ -46,110 +48,8 @@ struct box {
   hsize_t start[2], count[2];
 };
 
-void prove_hdf5_version(char* text, int capacity) {
-  unsigned major = 0, minor = 0, release = 0;
-  H5get_libversion(&major, &minor, &release);
-  snprintf(text, (size_t)capacity, "%u.%u.%u", major, minor, release);
-}
-
-/* HDF5's innermost words about what failed. */
-static herr_t keep_reason(unsigned n, const H5E_error2_t* entry, void* text) {
-  if (n == 0 && entry->desc != NULL) snprintf(text, 256, "%s", entry->desc);
-  return 0;
-}
-
-static hid_t need(hid_t result, const char* path, const char* what) {
-  char reason[256] = "", message[512];
-  if (result >= 0) return result;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, reason);
-  snprintf(message, sizeof message, "%s: %s", what, reason);
-  prove_fail(path, message);
-}
-
 static void name_of(char* name, int dataset) {
   snprintf(name, NAME_BYTES, "g%d/d%d", dataset % 2, dataset);
-}
-
-static unsigned long long number_of(const char* text) {
-  return strtoull(text, NULL, 10);
-}
-
-/* -1: this HDF5 does not know it, and the tuner sets nothing then. */
-static int format_of(const char* text) {
-#if H5_VERSION_GE(1, 10, 2)
-  if (strcmp(text, "v18") == 0) return H5F_LIBVER_V18;
-  if (strcmp(text, "v110") == 0) return H5F_LIBVER_V110;
-#endif
-#if H5_VERSION_GE(1, 12, 0)
-  if (strcmp(text, "v112") == 0) return H5F_LIBVER_V112;
-#endif
-#if H5_VERSION_GE(1, 14, 0)
-  if (strcmp(text, "v114") == 0) return H5F_LIBVER_V114;
-#endif
-  (void)text;
-  return -1;
-}
-
-/* The settings as the tuner makes them. */
-static hid_t access_list(const struct prove* prove, const char* path, int parallel) {
-  hid_t list = need(H5Pcreate(H5P_FILE_ACCESS), path, "H5Pcreate");
-  const char* value = prove_value(prove, "alignment");
-  if (value != NULL) {
-    const char* comma = strchr(value, ',');
-    need(H5Pset_alignment(list, number_of(value), number_of(comma + 1)), path, "H5Pset_alignment");
-  }
-  value = prove_value(prove, "meta_block_size");
-  if (value != NULL)
-    need(H5Pset_meta_block_size(list, number_of(value)), path, "H5Pset_meta_block_size");
-  value = prove_value(prove, "sieve_buf_size");
-  if (value != NULL)
-    need(H5Pset_sieve_buf_size(list, (size_t)number_of(value)), path, "H5Pset_sieve_buf_size");
-  value = prove_value(prove, "mdc_size");
-  if (value != NULL) {
-    H5AC_cache_config_t cache;
-    cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
-    need(H5Pget_mdc_config(list, &cache), path, "H5Pget_mdc_config");
-    cache.set_initial_size = 1;
-    cache.initial_size = (size_t)number_of(value);
-    if (cache.max_size < cache.initial_size) cache.max_size = cache.initial_size;
-    if (cache.min_size > cache.initial_size) cache.min_size = cache.initial_size;
-    need(H5Pset_mdc_config(list, &cache), path, "H5Pset_mdc_config");
-  }
-  value = prove_value(prove, "libver_low");
-  if (value != NULL && format_of(value) >= 0)
-    need(H5Pset_libver_bounds(list, (H5F_libver_t)format_of(value), H5F_LIBVER_LATEST), path,
-         "H5Pset_libver_bounds");
-#ifdef H5_HAVE_PARALLEL
-  if (parallel) {
-    MPI_Info info = prove_hints(prove);
-    need(H5Pset_fapl_mpio(list, MPI_COMM_WORLD, info), path, "H5Pset_fapl_mpio");
-    if (info != MPI_INFO_NULL) MPI_Info_free(&info);
-    value = prove_value(prove, "coll_metadata_write");
-    if (value != NULL)
-      need(H5Pset_coll_metadata_write(list, strcmp(value, "enable") == 0), path,
-           "H5Pset_coll_metadata_write");
-  }
-#else
-  (void)parallel;
-#endif
-  return list;
-}
-
-static hid_t transfer_list(const struct prove* prove, const char* path, int parallel,
-                           int collective) {
-  hid_t list = need(H5Pcreate(H5P_DATASET_XFER), path, "H5Pcreate");
-#ifdef H5_HAVE_PARALLEL
-  const char* individual = prove_value(prove, "dxpl_mpio_collective_opt");
-  if (parallel && collective) {
-    need(H5Pset_dxpl_mpio(list, H5FD_MPIO_COLLECTIVE), path, "H5Pset_dxpl_mpio");
-    if (individual != NULL && strcmp(individual, "individual") == 0)
-      need(H5Pset_dxpl_mpio_collective_opt(list, H5FD_MPIO_INDIVIDUAL_IO), path,
-           "H5Pset_dxpl_mpio_collective_opt");
-  }
-#else
-  (void)prove, (void)parallel, (void)collective;
-#endif
-  return list;
 }
 
 /* Again and again into the same attribute. */
@@ -157,13 +57,14 @@ static void write_notes(const struct file* file, struct dataset* one, unsigned l
   hsize_t count = NOTES;
   hid_t attribute = H5Aexists(one->id, "notes") > 0 ? H5Aopen(one->id, "notes", H5P_DEFAULT) : -1;
   if (attribute < 0) {
-    hid_t space = need(H5Screate_simple(1, &count, NULL), file->path, "H5Screate_simple");
+    hid_t space =
+        prove_hdf5_need(H5Screate_simple(1, &count, NULL), file->path, "H5Screate_simple");
     attribute = H5Acreate2(one->id, "notes", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT);
     H5Sclose(space);
   }
-  need(attribute, file->path, "an attribute");
+  prove_hdf5_need(attribute, file->path, "an attribute");
   for (int i = 0; i < NOTES; i++) one->notes[i] = (int)prove_below(state, 1 << 30);
-  need(H5Awrite(attribute, H5T_NATIVE_INT, one->notes), file->path, "H5Awrite");
+  prove_hdf5_need(H5Awrite(attribute, H5T_NATIVE_INT, one->notes), file->path, "H5Awrite");
   H5Aclose(attribute);
 }
 
@@ -172,8 +73,8 @@ static void compare_notes(struct prove* prove, const struct file* file, hid_t da
   int got[NOTES] = {0};
   unsigned char known[sizeof got];
   struct prove_image image = {(unsigned char*)one->notes, known, sizeof got};
-  hid_t attribute = need(H5Aopen(dataset, "notes", H5P_DEFAULT), file->path, "H5Aopen");
-  need(H5Aread(attribute, H5T_NATIVE_INT, got), file->path, "H5Aread");
+  hid_t attribute = prove_hdf5_need(H5Aopen(dataset, "notes", H5P_DEFAULT), file->path, "H5Aopen");
+  prove_hdf5_need(H5Aread(attribute, H5T_NATIVE_INT, got), file->path, "H5Aread");
   H5Aclose(attribute);
   memset(known, 1, sizeof known);
   prove_compare(prove, "in an attribute", file->number, 0, (unsigned char*)got, &image, sizeof got);
@@ -184,7 +85,7 @@ static void create_dataset(const struct prove* prove, struct file* file, int at,
   struct dataset* one = &file->datasets[at];
   char name[NAME_BYTES];
   name_of(name, at);
-  hid_t list = need(H5Pcreate(H5P_DATASET_CREATE), file->path, "H5Pcreate");
+  hid_t list = prove_hdf5_need(H5Pcreate(H5P_DATASET_CREATE), file->path, "H5Pcreate");
   for (int d = 0; d < 2; d++) one->sides[d] = 1 + (hsize_t)prove_below(state, file->most_side);
   hsize_t chunk[2] = {0, 0}, most[2] = {H5S_UNLIMITED, MOST_SIDE};
   const char* asked = prove_value(prove, "chunk");
@@ -195,23 +96,24 @@ static void create_dataset(const struct prove* prove, struct file* file, int at,
   one->may_grow = chunk[0] != 0 && prove_below(state, 2);
   /* As the tuner: of datasets without a layout of the program's, where they fit. */
   if (asked != NULL && chunk[0] == 0) {
-    chunk[0] = number_of(asked);
-    chunk[1] = number_of(strchr(asked, ',') + 1);
+    chunk[0] = prove_number(asked);
+    chunk[1] = prove_number(strchr(asked, ',') + 1);
     for (int d = 0; d < 2; d++)
       if (chunk[d] > one->sides[d]) chunk[d] = one->sides[d];
     if (fill_time != NULL)
-      need(H5Pset_fill_time(
-               list, strcmp(fill_time, "never") == 0 ? H5D_FILL_TIME_NEVER : H5D_FILL_TIME_IFSET),
-           file->path, "H5Pset_fill_time");
+      prove_hdf5_need(H5Pset_fill_time(list, strcmp(fill_time, "never") == 0 ? H5D_FILL_TIME_NEVER
+                                                                             : H5D_FILL_TIME_IFSET),
+                      file->path, "H5Pset_fill_time");
   }
-  if (chunk[0] != 0) need(H5Pset_chunk(list, 2, chunk), file->path, "H5Pset_chunk");
-  hid_t space = need(H5Screate_simple(2, one->sides, one->may_grow ? most : NULL), file->path,
-                     "H5Screate_simple");
-  hid_t parents = need(H5Pcreate(H5P_LINK_CREATE), file->path, "H5Pcreate");
-  need(H5Pset_create_intermediate_group(parents, 1), file->path,
-       "H5Pset_create_intermediate_group");
-  one->id = need(H5Dcreate2(file->id, name, H5T_NATIVE_INT, space, parents, list, H5P_DEFAULT),
-                 file->path, "H5Dcreate2");
+  if (chunk[0] != 0) prove_hdf5_need(H5Pset_chunk(list, 2, chunk), file->path, "H5Pset_chunk");
+  hid_t space = prove_hdf5_need(H5Screate_simple(2, one->sides, one->may_grow ? most : NULL),
+                                file->path, "H5Screate_simple");
+  hid_t parents = prove_hdf5_need(H5Pcreate(H5P_LINK_CREATE), file->path, "H5Pcreate");
+  prove_hdf5_need(H5Pset_create_intermediate_group(parents, 1), file->path,
+                  "H5Pset_create_intermediate_group");
+  one->id =
+      prove_hdf5_need(H5Dcreate2(file->id, name, H5T_NATIVE_INT, space, parents, list, H5P_DEFAULT),
+                      file->path, "H5Dcreate2");
   H5Pclose(parents);
   H5Sclose(space);
   H5Pclose(list);
@@ -230,7 +132,7 @@ static void grow(const struct file* file, struct dataset* one, unsigned long lon
     long long room = (long long)MOST_SIDE - (long long)one->sides[d];
     one->sides[d] += room > 0 ? (hsize_t)prove_below(state, room < 20 ? room : 20) : 0;
   }
-  need(H5Dset_extent(one->id, one->sides), file->path, "H5Dset_extent");
+  prove_hdf5_need(H5Dset_extent(one->id, one->sides), file->path, "H5Dset_extent");
   for (hsize_t i = 0; i < one->sides[0]; i++)
     for (hsize_t j = 0; j < one->sides[1]; j++)
       one->values[i * one->sides[1] + j] =
@@ -288,12 +190,12 @@ static void select_box(hid_t space, const struct box* box, int ranks, int cyclic
                        const char* path) {
   hsize_t step[2] = {1, 1};
   if (box->count[0] == 0 || box->count[1] == 0) {
-    need(H5Sselect_none(space), path, "H5Sselect_none");
+    prove_hdf5_need(H5Sselect_none(space), path, "H5Sselect_none");
     return;
   }
   if (cyclic) step[cyclic - 1] = (hsize_t)ranks;
-  need(H5Sselect_hyperslab(space, H5S_SELECT_SET, box->start, step, box->count, NULL), path,
-       "H5Sselect_hyperslab");
+  prove_hdf5_need(H5Sselect_hyperslab(space, H5S_SELECT_SET, box->start, step, box->count, NULL),
+                  path, "H5Sselect_hyperslab");
 }
 
 static void transfer(struct prove* prove, struct file* file, struct dataset* one,
@@ -301,12 +203,14 @@ static void transfer(struct prove* prove, struct file* file, struct dataset* one
                      int* packed) {
   int cyclic = 0, collective = prove_below(state, 3) > 0;
   int ranks = file->parallel ? prove->ranks : 1, rank = file->parallel ? prove->rank : 0;
-  draw_boxes(state, one, ranks, boxes, &cyclic);
-  hid_t dxpl = transfer_list(prove, file->path, file->parallel, collective);
-  hid_t space = need(H5Dget_space(one->id), file->path, "H5Dget_space");
-  select_box(space, &boxes[rank], ranks, cyclic, file->path);
+  /* One rank alone leaves the parts of others out, which it has not. */
+  int parts = prove->ranks == 1 ? 1 + (int)prove_below(state, MOST_PARTS) : ranks;
+  draw_boxes(state, one, parts, boxes, &cyclic);
+  hid_t dxpl = prove_transfer_list(prove, file->path, file->parallel, collective);
+  hid_t space = prove_hdf5_need(H5Dget_space(one->id), file->path, "H5Dget_space");
+  select_box(space, &boxes[rank], parts, cyclic, file->path);
   hsize_t n = boxes[rank].count[0] * boxes[rank].count[1];
-  hid_t memory = need(H5Screate_simple(1, &n, NULL), file->path, "H5Screate_simple");
+  hid_t memory = prove_hdf5_need(H5Screate_simple(1, &n, NULL), file->path, "H5Screate_simple");
   if (n == 0) H5Sselect_none(memory);
   if (writing) {
     for (int other = ranks - 1; other >= 0; other--) {
@@ -318,12 +222,14 @@ static void transfer(struct prove* prove, struct file* file, struct dataset* one
             (int)(prove->seed * 7919 +
                   (unsigned long long)(file->number * 1000003 + round * 100003 + of * 10007) +
                   (unsigned long long)i);
-      visit_box(one, &boxes[of], ranks, cyclic, packed, 1, 0, prove, file->number);
+      visit_box(one, &boxes[of], parts, cyclic, packed, 1, 0, prove, file->number);
     }
-    need(H5Dwrite(one->id, H5T_NATIVE_INT, memory, space, dxpl, packed), file->path, "H5Dwrite");
+    prove_hdf5_need(H5Dwrite(one->id, H5T_NATIVE_INT, memory, space, dxpl, packed), file->path,
+                    "H5Dwrite");
   } else {
-    need(H5Dread(one->id, H5T_NATIVE_INT, memory, space, dxpl, packed), file->path, "H5Dread");
-    visit_box(one, &boxes[rank], ranks, cyclic, packed, 0, 1, prove, file->number);
+    prove_hdf5_need(H5Dread(one->id, H5T_NATIVE_INT, memory, space, dxpl, packed), file->path,
+                    "H5Dread");
+    visit_box(one, &boxes[rank], parts, cyclic, packed, 0, 1, prove, file->number);
   }
   H5Sclose(memory);
   H5Sclose(space);
@@ -371,17 +277,18 @@ static void spoil(struct prove* prove, const struct file* file, hid_t dataset,
 
 static void compare_file(struct prove* prove, struct file* file) {
   if (prove->rank != 0) return;
-  hid_t id = need(H5Fopen(file->path, H5F_ACC_RDONLY, H5P_DEFAULT), file->path, "H5Fopen");
+  hid_t id =
+      prove_hdf5_need(H5Fopen(file->path, H5F_ACC_RDONLY, H5P_DEFAULT), file->path, "H5Fopen");
   int* got = malloc(MOST_VALUES * sizeof(int));
   if (got == NULL) prove_fail(file->path, "no memory");
   for (int d = 0; d < DATASETS; d++) {
     char name[NAME_BYTES];
     name_of(name, d);
     struct dataset* one = &file->datasets[d];
-    hid_t dataset = need(H5Dopen2(id, name, H5P_DEFAULT), file->path, "H5Dopen2");
+    hid_t dataset = prove_hdf5_need(H5Dopen2(id, name, H5P_DEFAULT), file->path, "H5Dopen2");
     spoil(prove, file, dataset, one);
-    need(H5Dread(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, got), file->path,
-         "H5Dread");
+    prove_hdf5_need(H5Dread(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, got),
+                    file->path, "H5Dread");
     struct box whole = {{0, 0}, {one->sides[0], one->sides[1]}};
     visit_box(one, &whole, 1, 0, got, 0, 1, prove, file->number);
     compare_bytes(prove, file, dataset, one);
@@ -393,27 +300,66 @@ static void compare_file(struct prove* prove, struct file* file) {
 }
 
 static void open_file(const struct prove* prove, struct file* file, int creating) {
-  hid_t fapl = access_list(prove, file->path, file->parallel);
-  file->id = creating ? H5Fcreate(file->path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl)
+  hid_t fapl = prove_access_list(prove, file->path, file->parallel);
+  hid_t fcpl = prove_hdf5_need(H5Pcreate(H5P_FILE_CREATE), file->path, "H5Pcreate");
+#if H5_VERSION_GE(1, 10, 1)
+  if (prove_value(prove, "page_buffer") != NULL && !file->parallel)
+    prove_hdf5_need(H5Pset_file_space_strategy(fcpl, H5F_FSPACE_STRATEGY_PAGE, 0, 1), file->path,
+                    "H5Pset_file_space_strategy");
+#endif
+  file->id = creating ? H5Fcreate(file->path, H5F_ACC_TRUNC, fcpl, fapl)
                       : H5Fopen(file->path, H5F_ACC_RDWR, fapl);
-  need(file->id, file->path, creating ? "H5Fcreate" : "H5Fopen");
+  prove_hdf5_need(file->id, file->path, creating ? "H5Fcreate" : "H5Fopen");
+  H5Pclose(fcpl);
   H5Pclose(fapl);
 }
 
 static void close_file(struct file* file) {
   for (int d = 0; d < DATASETS; d++) H5Dclose(file->datasets[d].id);
-  need(H5Fclose(file->id), file->path, "H5Fclose");
+  prove_hdf5_need(H5Fclose(file->id), file->path, "H5Fclose");
+}
+
+static void open_datasets(struct file* file) {
+  for (int d = 0; d < DATASETS; d++) {
+    char name[NAME_BYTES];
+    name_of(name, d);
+    file->datasets[d].id =
+        prove_hdf5_need(H5Dopen2(file->id, name, H5P_DEFAULT), file->path, "H5Dopen2");
+  }
 }
 
 static void reopen(const struct prove* prove, struct file* file) {
   close_file(file);
   if (file->parallel) MPI_Barrier(MPI_COMM_WORLD);
   open_file(prove, file, 0);
-  for (int d = 0; d < DATASETS; d++) {
-    char name[NAME_BYTES];
-    name_of(name, d);
-    file->datasets[d].id = need(H5Dopen2(file->id, name, H5P_DEFAULT), file->path, "H5Dopen2");
-  }
+  open_datasets(file);
+}
+
+/* Parts in any order through the page buffer, which is of files that are only read. */
+static void read_paged(struct prove* prove, struct file* file, unsigned long long* state,
+                       struct box* boxes, int* packed) {
+#if H5_VERSION_GE(1, 10, 1)
+  const char* value = prove_value(prove, "page_buffer");
+  size_t held = 0;
+  unsigned least[2];
+  if (value == NULL || file->parallel) return;
+  hid_t list = prove_hdf5_need(H5Pcreate(H5P_FILE_ACCESS), file->path, "H5Pcreate");
+  prove_hdf5_need(H5Pset_page_buffer_size(list, (size_t)prove_number(value), 0, 0), file->path,
+                  "H5Pset_page_buffer_size");
+  file->id = prove_hdf5_need(H5Fopen(file->path, H5F_ACC_RDONLY, list), file->path, "H5Fopen");
+  H5Pclose(list);
+  list = prove_hdf5_need(H5Fget_access_plist(file->id), file->path, "H5Fget_access_plist");
+  H5Pget_page_buffer_size(list, &held, &least[0], &least[1]);
+  H5Pclose(list);
+  if (held == 0) prove_fail(file->path, "got no page buffer");
+  open_datasets(file);
+  for (int i = 0; i < PAGED_READS; i++)
+    transfer(prove, file, &file->datasets[prove_below(state, DATASETS)], state, 0, 0, boxes,
+             packed);
+  close_file(file);
+#else
+  (void)prove, (void)file, (void)state, (void)boxes, (void)packed;
+#endif
 }
 
 /* Two files at a time; of a serial one the other ranks only draw the same numbers. */
@@ -439,7 +385,10 @@ static void write_pair(struct prove* prove, struct file* pair, unsigned long lon
   for (int d = 0; d < DATASETS; d++)
     for (int k = 0; k < 2; k++)
       transfer(prove, &pair[k], &pair[k].datasets[d], state, 0, 0, boxes, packed);
-  for (int k = 0; k < 2; k++) close_file(&pair[k]);
+  for (int k = 0; k < 2; k++) {
+    close_file(&pair[k]);
+    read_paged(prove, &pair[k], state, boxes, packed);
+  }
 }
 
 /* Files `number` and the one behind it. */
@@ -468,6 +417,7 @@ static void prove_pair(struct prove* prove, int number, int most_side, struct fi
 /* Small files by ranks that are stopped: for as long as is given, but some in any case. */
 static void prove_small(struct prove* prove, struct file* pair, struct box* boxes, int* packed) {
   unsigned long long state = prove->seed ^ 0x5e71e5;
+  if (prove->ranks == 1) return; /* that waits for nobody */
   double end = MPI_Wtime() + prove->small_file_seconds;
   prove_begin_stalls(prove, (unsigned)prove_draw(&state));
   for (int i = 0; i < MOST_SMALL; i++) {
@@ -481,7 +431,7 @@ static void prove_small(struct prove* prove, struct file* pair, struct box* boxe
 
 void prove_files(struct prove* prove) {
   struct file* pair = calloc(2, sizeof *pair);
-  struct box* boxes = calloc((size_t)prove->ranks, sizeof *boxes);
+  struct box* boxes = calloc((size_t)prove->ranks + MOST_PARTS, sizeof *boxes);
   int* packed = malloc(MOST_VALUES * sizeof(int));
   int* values = malloc(2 * DATASETS * (size_t)MOST_VALUES * sizeof(int));
   if (pair == NULL || boxes == NULL || packed == NULL || values == NULL)

@@ -8,10 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan_reader.h"
+
 struct plan_dataset {
   long id;
   char* path;
   size_t element_bytes;
+  H5T_class_t element_class; /* H5T_NO_CLASS: not said */
   int ndims;
   hsize_t dims[H5S_MAX_RANK];
   hsize_t chunk[H5S_MAX_RANK];
@@ -53,19 +56,16 @@ struct plan_file {
 };
 
 struct plan {
-  int ranks;
   size_t files;
   struct plan_file* file;
+  /* While it is read: */
+  bool inside;           /* between `file` and `close` */
+  size_t multi, members; /* transfers that are one call, and how many of them were read */
 };
 
-struct plan_error {
-  long line; /* 0: the file as a whole */
-  char text[256];
-};
-
-/* Reads what `rank` of `ranks` needs. On failure returns false; `plan` may be
- * freed either way. */
-bool plan_read(const char* path, int rank, int ranks, struct plan* plan, struct plan_error* error);
+/* Reads what the reader's rank needs. False with the reader's `why`; `plan` may be freed either
+ * way. */
+bool plan_read(struct plan_reader* reader, struct plan* plan);
 void plan_free(struct plan* plan);
 
 #endif

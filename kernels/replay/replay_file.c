@@ -4,17 +4,22 @@
 
 #include "replay_forms.h"
 
-size_t replay_largest(const struct plan_file* file, uint64_t* moved) {
+/* Bytes that this rank selects in one repetition; pieces that overlap count twice. */
+static size_t selected_bytes(const struct plan_transfer* transfer,
+                             const struct plan_dataset* dataset) {
+  size_t n = (size_t)dataset->ndims, elements = 0;
+  if (transfer->selection == PLAN_POINTS) elements = transfer->count;
+  for (size_t i = 0; transfer->selection == PLAN_SLABS && i < transfer->count; i++)
+    elements += replay_product(&transfer->place[i * 4 * n + 2 * n], 2 * n);
+  if (transfer->selection == PLAN_ALL) elements = replay_product(dataset->dims, n);
+  return elements * dataset->element_bytes;
+}
+
+size_t replay_largest(const struct plan_file* file) {
   size_t largest = 0, call_bytes = 0, left = 0; /* left: transfers of one call */
   for (size_t i = 0; i < file->transfers; i++) {
     const struct plan_transfer* transfer = &file->transfer[i];
-    const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
-    hid_t space = replay_space(file, dataset);
-    H5Sclose(replay_select(space, file, transfer, 0));
-    hssize_t selected = H5Sget_select_npoints(space);
-    size_t bytes = selected > 0 ? (size_t)selected * dataset->element_bytes : 0;
-    H5Sclose(space);
-    *moved += bytes * transfer->repeat;
+    size_t bytes = selected_bytes(transfer, &file->dataset[transfer->dataset]);
     if (transfer->multi > 0) {
       left = transfer->multi;
       call_bytes = 0;
@@ -23,7 +28,8 @@ size_t replay_largest(const struct plan_file* file, uint64_t* moved) {
       bytes = call_bytes += bytes;
       left--;
     }
-    if (transfer->of_chunks) bytes = replay_chunk_room(file, transfer);
+    if (transfer->of_chunks && replay_chunk_room(file, transfer) > bytes)
+      bytes = replay_chunk_room(file, transfer);
     if (bytes > largest) largest = bytes;
   }
   return largest;
@@ -63,7 +69,7 @@ static hid_t dataset_for(struct open_file* open, const struct plan_transfer* tra
 
 static void replay_call(hid_t id, const struct plan_file* file,
                         const struct plan_transfer* transfer, hsize_t repetition, bool write,
-                        bool asynchronous, hid_t mode, const struct replay_buffer* buffer) {
+                        bool asynchronous, hid_t mode, struct replay_buffer* buffer) {
   hid_t space = replay_need(H5Dget_space(id), file->path, "no dataspace");
   hid_t memory = replay_select(space, file, transfer, repetition);
   replay_move(id, file, &file->dataset[transfer->dataset], write, asynchronous, memory, space, mode,
@@ -73,7 +79,7 @@ static void replay_call(hid_t id, const struct plan_file* file,
 }
 
 static void replay_transfer(struct open_file* open, const struct plan_transfer* transfer,
-                            const struct replay_buffer* buffer) {
+                            struct replay_buffer* buffer) {
   const struct plan_file* file = open->file;
   bool of_chunks = transfer->of_chunks && !buffer->verify;
   if (transfer->selection == PLAN_UNLISTED && (of_chunks || !transfer->collective)) return;
@@ -92,7 +98,7 @@ static void replay_transfer(struct open_file* open, const struct plan_transfer* 
 
 /* Makes the transfer by the call that the plan names. Returns the transfer after those that the
  * call made. Where bytes are compared, each dataset has a call of its own. */
-static size_t replay_one(struct open_file* open, size_t at, const struct replay_buffer* buffer) {
+static size_t replay_one(struct open_file* open, size_t at, struct replay_buffer* buffer) {
   const struct plan_file* file = open->file;
   const struct plan_transfer* transfer = &file->transfer[at];
   size_t moved = 1;

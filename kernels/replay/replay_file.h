@@ -6,8 +6,8 @@
 
 #include "replay_hdf5.h"
 
-/* Bytes of this rank's largest transfer; adds those of all its transfers to `moved`. */
-size_t replay_largest(const struct plan_file* file, uint64_t* moved);
+/* Bytes of this rank's largest transfer, or more where its pieces overlap. */
+size_t replay_largest(const struct plan_file* file);
 
 void replay_reserve(struct replay_buffer* buffer, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-void replay_pause(const struct plan_transfer* transfer, const struct replay_buffer* buffer) {
+void replay_pause(const struct plan_transfer* transfer, struct replay_buffer* buffer) {
   struct timespec left = {(time_t)(transfer->pause_ns / 1000000000LL),
                           (long)(transfer->pause_ns % 1000000000LL)};
   if (transfer->pause_ns == 0 || buffer->verify) return;
@@ -15,10 +15,6 @@ void replay_pause(const struct plan_transfer* transfer, const struct replay_buff
 #if H5_VERSION_GE(1, 14, 0)
 
 static hid_t events = H5I_INVALID_HID; /* what was begun and not waited for */
-
-bool replay_has_newer_forms(void) {
-  return true;
-}
 
 static hid_t event_set(const struct plan_file* file) {
   if (events < 0) events = replay_need(H5EScreate(), file->path, "no event set");
@@ -64,10 +60,6 @@ static void call_multi(const struct plan_file* file, const struct plan_transfer*
 
 #else
 
-bool replay_has_newer_forms(void) {
-  return false;
-}
-
 void replay_begin(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
                   bool write, hid_t type, hid_t memory, hid_t space, hid_t mode, char* bytes) {
   herr_t status = write ? H5Dwrite(id, type, memory, space, mode, bytes)
@@ -91,9 +83,7 @@ static void call_multi(const struct plan_file* file, const struct plan_transfer*
 #endif
 
 static size_t chunk_bytes(const struct plan_dataset* dataset) {
-  size_t bytes = dataset->element_bytes;
-  for (int d = 0; d < dataset->ndims; d++) bytes *= (size_t)dataset->chunk[d];
-  return bytes;
+  return dataset->element_bytes * replay_product(dataset->chunk, (size_t)dataset->ndims);
 }
 
 size_t replay_chunk_room(const struct plan_file* file, const struct plan_transfer* transfer) {
@@ -104,7 +94,7 @@ size_t replay_chunk_room(const struct plan_file* file, const struct plan_transfe
 }
 
 void replay_chunks(hid_t id, const struct plan_file* file, const struct plan_transfer* transfer,
-                   hsize_t repetition, const struct replay_buffer* buffer) {
+                   hsize_t repetition, struct replay_buffer* buffer) {
   const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
   size_t n = (size_t)dataset->ndims;
   size_t bytes = transfer->stored_bytes > 0 ? transfer->stored_bytes : chunk_bytes(dataset);
@@ -115,6 +105,8 @@ void replay_chunks(hid_t id, const struct plan_file* file, const struct plan_tra
     for (size_t d = 0; d < n; d++)
       offset[d] = transfer->place[k * 4 * n + d] +
                   (repetition > 0 ? repetition * (hsize_t)transfer->shift[d] : 0);
+    buffer->moved +=
+        dataset->element_bytes * replay_product(&transfer->place[(k * 4 + 2) * n], 2 * n);
     herr_t status;
     if (transfer->write)
       status = H5Dwrite_chunk(id, H5P_DEFAULT, filters, offset, bytes, buffer->byte);
@@ -132,7 +124,7 @@ void replay_chunks(hid_t id, const struct plan_file* file, const struct plan_tra
 }
 
 void replay_multi(const hid_t* id, const struct plan_file* file, const struct plan_transfer* first,
-                  const struct replay_buffer* buffer) {
+                  struct replay_buffer* buffer) {
   size_t n = 0, all = first->multi, at = 0;
   hid_t* ids = calloc(4 * all, sizeof *ids);
   char** bytes = calloc(all, sizeof *bytes);
@@ -151,6 +143,7 @@ void replay_multi(const hid_t* id, const struct plan_file* file, const struct pl
     at += (size_t)(selected > 0 ? selected : 0) * file->dataset[transfer->dataset].element_bytes;
     n++;
   }
+  buffer->moved += at;
   hid_t mode = replay_mode(file->path, first->collective);
   replay_pause(first, buffer);
   if (n > 0) call_multi(file, first, n, ids, types, memories, spaces, mode, bytes);

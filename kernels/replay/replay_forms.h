@@ -9,11 +9,8 @@
 
 #include "replay_hdf5.h"
 
-/* Whether this HDF5 (from 1.14 on) has asynchronous forms, and those of several datasets. */
-bool replay_has_newer_forms(void);
-
 /* Waits as long as the program worked between its calls; not at all where bytes are compared. */
-void replay_pause(const struct plan_transfer* transfer, const struct replay_buffer* buffer);
+void replay_pause(const struct plan_transfer* transfer, struct replay_buffer* buffer);
 
 /* Begins H5Dwrite or H5Dread of the selection in `space`. */
 void replay_begin(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
@@ -25,10 +22,10 @@ void replay_wait(const struct plan_file* file);
 size_t replay_chunk_room(const struct plan_file* file, const struct plan_transfer* transfer);
 /* One H5Dwrite_chunk or H5Dread_chunk of each chunk that this rank selects in a repetition. */
 void replay_chunks(hid_t id, const struct plan_file* file, const struct plan_transfer* transfer,
-                   hsize_t repetition, const struct replay_buffer* buffer);
+                   hsize_t repetition, struct replay_buffer* buffer);
 
 /* The transfers from `first` on, transfer->multi in number, by one call; `id` of all datasets. */
 void replay_multi(const hid_t* id, const struct plan_file* file, const struct plan_transfer* first,
-                  const struct replay_buffer* buffer);
+                  struct replay_buffer* buffer);
 
 #endif

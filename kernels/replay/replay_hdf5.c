@@ -25,14 +25,16 @@ void replay_fail_dataset(const struct plan_file* file, const struct plan_dataset
   replay_fail(file->path, text);
 }
 
-static hid_t parallel_access(const char* path) {
+static hid_t access_list(const char* path) {
   hid_t access = replay_need(H5Pcreate(H5P_FILE_ACCESS), path, "no file access list");
+#ifdef H5_HAVE_PARALLEL
   replay_need(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL), path, "no MPI-IO driver");
+#endif
   return access;
 }
 
 hid_t replay_create_file(const char* path, long long page_bytes) {
-  hid_t access = parallel_access(path);
+  hid_t access = access_list(path);
   hid_t creation = replay_need(H5Pcreate(H5P_FILE_CREATE), path, "no file creation list");
 #if H5_VERSION_GE(1, 10, 1)
   if (page_bytes > 0) {
@@ -51,37 +53,47 @@ hid_t replay_create_file(const char* path, long long page_bytes) {
 }
 
 hid_t replay_open_file(const char* path, bool writes) {
-  hid_t access = parallel_access(path);
+  hid_t access = access_list(path);
   unsigned mode = writes ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
   hid_t handle = replay_need(H5Fopen(path, mode, access), path, "cannot open");
   H5Pclose(access);
   return handle;
 }
 
-/* The caller closes it. */
-static hid_t element_type(size_t bytes) {
+/* Of so many bytes, or -1; the caller closes it. */
+static hid_t number_type(bool real, bool sign, size_t bytes) {
   switch (bytes) {
     case 1:
-      return H5Tcopy(H5T_NATIVE_UINT8);
+      return real ? -1 : H5Tcopy(sign ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8);
     case 2:
-      return H5Tcopy(H5T_NATIVE_UINT16);
+      return real ? -1 : H5Tcopy(sign ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16);
     case 4:
-      return H5Tcopy(H5T_NATIVE_UINT32);
+      return H5Tcopy(real ? H5T_NATIVE_FLOAT : sign ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32);
     case 8:
-      return H5Tcopy(H5T_NATIVE_UINT64);
+      return H5Tcopy(real ? H5T_NATIVE_DOUBLE : sign ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64);
     default:
-      return H5Tcreate(H5T_OPAQUE, bytes);
+      return -1;
   }
+}
+
+/* The caller closes it. */
+static hid_t element_type(const struct plan_dataset* dataset) {
+  H5T_class_t class = dataset->element_class;
+  hid_t type = -1;
+  if (class == H5T_STRING) {
+    type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, dataset->element_bytes);
+  } else {
+    type = number_type(class == H5T_FLOAT, class == H5T_INTEGER, dataset->element_bytes);
+  }
+  return type >= 0 ? type : H5Tcreate(H5T_OPAQUE, dataset->element_bytes);
 }
 
 hid_t replay_create_dataset(hid_t handle, const struct plan_file* file,
                             const struct plan_dataset* dataset) {
   const char* path = file->path;
-  hid_t type = replay_need(element_type(dataset->element_bytes), path, "no element type");
-  hid_t space =
-      replay_need(dataset->ndims == 0 ? H5Screate(H5S_SCALAR)
-                                      : H5Screate_simple(dataset->ndims, dataset->dims, NULL),
-                  path, "no dataspace");
+  hid_t type = replay_need(element_type(dataset), path, "no element type");
+  hid_t space = replay_space(file, dataset);
   hid_t links = replay_need(H5Pcreate(H5P_LINK_CREATE), path, "no link creation list");
   replay_need(H5Pset_create_intermediate_group(links, 1), path, "no intermediate groups");
   hid_t creation = H5P_DEFAULT;
@@ -160,6 +172,12 @@ hid_t replay_select(hid_t space, const struct plan_file* file, const struct plan
   return memory;
 }
 
+size_t replay_product(const hsize_t* number, size_t count) {
+  size_t product = 1;
+  for (size_t i = 0; i < count; i++) product *= (size_t)number[i];
+  return product;
+}
+
 hid_t replay_space(const struct plan_file* file, const struct plan_dataset* dataset) {
   return replay_need(dataset->ndims == 0 ? H5Screate(H5S_SCALAR)
                                          : H5Screate_simple(dataset->ndims, dataset->dims, NULL),
@@ -167,7 +185,7 @@ hid_t replay_space(const struct plan_file* file, const struct plan_dataset* data
 }
 
 static void compare(const struct plan_file* file, const struct plan_dataset* dataset,
-                    const uint64_t* index, size_t count, const struct replay_buffer* buffer) {
+                    const uint64_t* index, size_t count, struct replay_buffer* buffer) {
   size_t right =
       replay_formula_check(dataset->path, dataset->element_bytes, index, count, buffer->byte);
   if (right == count) return;
@@ -180,7 +198,7 @@ static void compare(const struct plan_file* file, const struct plan_dataset* dat
 /* One H5Dwrite or H5Dread of the selection in `space`, or the beginning of one. */
 void replay_move(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
                  bool write, bool asynchronous, hid_t memory, hid_t space, hid_t mode,
-                 const struct replay_buffer* buffer) {
+                 struct replay_buffer* buffer) {
   size_t count = 0;
   uint64_t* index = NULL;
   if (buffer->verify) {
@@ -192,6 +210,7 @@ void replay_move(hid_t id, const struct plan_file* file, const struct plan_datas
       memset(buffer->byte, 0, count * dataset->element_bytes);
   }
   hid_t type = replay_need(H5Dget_type(id), file->path, "no element type");
+  buffer->moved += (uint64_t)H5Sget_select_npoints(space) * dataset->element_bytes;
   if (asynchronous) {
     replay_begin(id, file, dataset, write, type, memory, space, mode, buffer->byte);
     if (buffer->verify) replay_wait(file);
@@ -209,7 +228,9 @@ void replay_move(hid_t id, const struct plan_file* file, const struct plan_datas
 hid_t replay_mode(const char* path, bool collective) {
   if (!collective) return H5P_DEFAULT;
   hid_t mode = replay_need(H5Pcreate(H5P_DATASET_XFER), path, "no transfer list");
+#ifdef H5_HAVE_PARALLEL
   replay_need(H5Pset_dxpl_mpio(mode, H5FD_MPIO_COLLECTIVE), path, "no collective mode");
+#endif
   return mode;
 }
 

@@ -9,6 +9,7 @@
 struct replay_buffer {
   char* byte;
   size_t size;
+  uint64_t moved; /* bytes of this rank's transfers */
   /* Buffers are filled and compared by the formula. Without it all transfers use the same bytes,
    * because filling takes time. */
   bool verify;
@@ -36,6 +37,9 @@ hid_t replay_reopen_dataset(hid_t handle, hid_t id, const struct plan_file* file
 void replay_close_dataset(hid_t id, const struct plan_file* file,
                           const struct plan_dataset* dataset);
 
+/* Of so many numbers; of none 1. */
+size_t replay_product(const hsize_t* number, size_t count);
+
 /* A dataspace of the plan's dimensions. */
 hid_t replay_space(const struct plan_file* file, const struct plan_dataset* dataset);
 
@@ -49,6 +53,6 @@ hid_t replay_mode(const char* path, bool collective);
 /* One H5Dwrite or H5Dread of the selection in `space`, or the beginning of one. */
 void replay_move(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
                  bool write, bool asynchronous, hid_t memory, hid_t space, hid_t mode,
-                 const struct replay_buffer* buffer);
+                 struct replay_buffer* buffer);
 
 #endif

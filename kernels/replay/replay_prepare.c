@@ -35,7 +35,7 @@ static struct shares share_out(const struct plan_dataset* dataset, int ranks) {
 /* Writes what `transfer` selects, once. */
 static void write_part(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
                        const struct plan_transfer* transfer, hid_t mode,
-                       const struct replay_buffer* buffer) {
+                       struct replay_buffer* buffer) {
   hid_t space = replay_space(file, dataset);
   hid_t memory = replay_select(space, file, transfer, 0);
   replay_move(id, file, dataset, true, false, memory, space, mode, buffer);

@@ -1,24 +1,18 @@
 #include "calls_mpi.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "run_failure.h"
+
+static const char program[] = "iotune-replay-calls";
+
 _Noreturn void calls_fail(const char* file, const char* what) {
-  fprintf(stderr, "iotune-replay-calls: %s: %s\n", file, what);
-  fflush(stderr);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  exit(1);
+  run_fail(program, file, what);
 }
 
 void calls_need(int code, const char* file, const char* what) {
-  if (code == MPI_SUCCESS) return;
-  char reason[MPI_MAX_ERROR_STRING];
-  char message[MPI_MAX_ERROR_STRING + 128];
-  int length = 0;
-  MPI_Error_string(code, reason, &length);
-  snprintf(message, sizeof message, "%s: %s", what, reason);
-  calls_fail(file, message);
+  run_need(program, code, file, what);
 }
 
 /* A committed type of so many contiguous bytes, however many. */

@@ -1,116 +1,63 @@
 #include "calls_plan.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct parser {
-  const char* path;
-  size_t line;
-  char* next; /* what is left of the line */
-  int rank;
-  struct call_plan* plan;
-  char* error;
-};
-
-static bool refuse(struct parser* parser, const char* why) {
-  snprintf(parser->error, 512, "%s:%zu: %s", parser->path, parser->line, why);
-  return false;
-}
-
-/* The array with room for one element more, all zero; NULL without memory. */
-static void* grown(void* array, size_t count, size_t bytes) {
-  if (count == 0 || (count >= 16 && (count & (count - 1)) == 0) || array == NULL) {
-    size_t room = count < 16 ? 16 : 2 * count;
-    array = realloc(array, room * bytes);
-  }
-  if (array != NULL) memset((char*)array + count * bytes, 0, bytes);
-  return array;
-}
-
-static char* word(struct parser* parser) {
-  char* start = parser->next + strspn(parser->next, " \t\n");
-  if (*start == '\0') return NULL;
-  parser->next = start + strcspn(start, " \t\n");
-  if (*parser->next != '\0') *parser->next++ = '\0';
-  return start;
-}
-
-static bool number(struct parser* parser, long long least, long long most, long long* value) {
-  char* text = word(parser);
-  if (text == NULL) return refuse(parser, "a number is missing");
-  char* end;
-  errno = 0;
-  *value = strtoll(text, &end, 10);
-  if (errno != 0 || end == text || *end != '\0') return refuse(parser, "not a number");
-  if (*value < least || *value > most) return refuse(parser, "a number out of range");
-  return true;
-}
-
-static bool index_of(struct parser* parser, size_t count, size_t* value) {
-  if (count == 0) return refuse(parser, "nothing of this kind was declared");
-  long long found;
-  if (!number(parser, 0, (long long)count - 1, &found)) return false;
-  *value = (size_t)found;
-  return true;
-}
-
 static const long long largest = LLONG_MAX;
 
-static bool read_file(struct parser* parser) {
-  struct call_plan* plan = parser->plan;
-  long long id, bytes;
-  if (!number(parser, (long long)plan->files, (long long)plan->files, &id)) return false;
-  const char* name = word(parser);
+static bool read_file(struct plan_reader* reader) {
+  struct call_plan* plan = reader->plan;
+  long long id = (long long)plan->files, bytes;
+  if (!plan_number(reader, "a file's number", id, id, &id)) return false;
+  const char* name = plan_word(reader);
   if (name == NULL || strchr(name, '/') != NULL || name[0] == '.')
-    return refuse(parser, "a file's name, without a directory, is missing");
-  if (!number(parser, 0, largest, &bytes)) return false;
-  plan->file = grown(plan->file, plan->files, sizeof *plan->file);
-  if (plan->file == NULL) return refuse(parser, "out of memory");
-  plan->file[plan->files++] = (struct planned_file){strdup(name), bytes};
-  return true;
+    return plan_refuse(reader, "a file's name, without a directory, is missing");
+  if (!plan_number(reader, "BYTES", 0, largest, &bytes)) return false;
+  struct planned_file* file =
+      plan_append(reader, (void**)&plan->file, &plan->files, sizeof *plan->file);
+  if (file == NULL) return false;
+  *file = (struct planned_file){strdup(name), bytes};
+  return file->name != NULL || plan_refuse(reader, "out of memory");
 }
 
-static bool read_group(struct parser* parser) {
-  struct call_plan* plan = parser->plan;
-  long long id, rank;
-  if (!number(parser, (long long)plan->groups, (long long)plan->groups, &id)) return false;
-  plan->group = grown(plan->group, plan->groups, sizeof *plan->group);
-  if (plan->group == NULL) return refuse(parser, "out of memory");
-  struct planned_group* group = &plan->group[plan->groups++];
-  while (strspn(parser->next, " \t\n") != strlen(parser->next)) {
-    if (!number(parser, 0, plan->ranks - 1, &rank)) return false;
-    group->rank = grown(group->rank, group->ranks, sizeof *group->rank);
-    if (group->rank == NULL) return refuse(parser, "out of memory");
-    group->rank[group->ranks++] = (int)rank;
+static bool read_group(struct plan_reader* reader) {
+  struct call_plan* plan = reader->plan;
+  long long id = (long long)plan->groups, rank;
+  if (!plan_number(reader, "a group's number", id, id, &id)) return false;
+  struct planned_group* group =
+      plan_append(reader, (void**)&plan->group, &plan->groups, sizeof *plan->group);
+  if (group == NULL) return false;
+  while (plan_has_more(reader)) {
+    if (!plan_number(reader, "RANK", 0, reader->ranks - 1, &rank)) return false;
+    int* member = plan_append(reader, (void**)&group->rank, &group->ranks, sizeof *member);
+    if (member == NULL) return false;
+    *member = (int)rank;
   }
   return true;
 }
 
-static bool read_view(struct parser* parser) {
-  struct call_plan* plan = parser->plan;
-  long long id, kind;
-  if (!number(parser, (long long)plan->views, (long long)plan->views, &id)) return false;
-  plan->view = grown(plan->view, plan->views, sizeof *plan->view);
-  if (plan->view == NULL) return refuse(parser, "out of memory");
-  struct planned_view* view = &plan->view[plan->views++];
-  if (!number(parser, 0, largest, &view->displacement) ||
-      !number(parser, 1, 1 << 30, &view->element_bytes) ||
-      !number(parser, 0, largest, &view->tile_bytes) || !number(parser, 0, 2, &kind))
+static bool read_view(struct plan_reader* reader) {
+  struct call_plan* plan = reader->plan;
+  long long id = (long long)plan->views, kind;
+  if (!plan_number(reader, "a view's number", id, id, &id)) return false;
+  struct planned_view* view =
+      plan_append(reader, (void**)&plan->view, &plan->views, sizeof *plan->view);
+  if (view == NULL) return false;
+  if (!plan_number(reader, "DISPLACEMENT", 0, largest, &view->displacement) ||
+      !plan_number(reader, "ELEMENT", 1, 1 << 30, &view->element_bytes) ||
+      !plan_number(reader, "TILE", 0, largest, &view->tile_bytes) ||
+      !plan_number(reader, "KIND", 0, 2, &kind))
     return false;
   view->kind = (enum view_kind)kind;
-  long long value;
-  while (strspn(parser->next, " \t\n") != strlen(parser->next)) {
-    if (!number(parser, 0, largest, &value)) return false;
-    view->layout = grown(view->layout, view->numbers, sizeof *view->layout);
-    if (view->layout == NULL) return refuse(parser, "out of memory");
-    view->layout[view->numbers++] = value;
+  while (plan_has_more(reader)) {
+    long long* value =
+        plan_append(reader, (void**)&view->layout, &view->numbers, sizeof *view->layout);
+    if (value == NULL || !plan_number(reader, "a view's number", 0, largest, value)) return false;
   }
   bool fits = view->kind == VIEW_ALL || (view->kind == VIEW_RUNS && view->numbers % 4 == 0) ||
               (view->kind == VIEW_SUBARRAY && view->numbers % 3 == 1);
-  return fits || refuse(parser, "a view whose layout is cut");
+  return fits || plan_refuse(reader, "a view whose layout is cut");
 }
 
 static const char* const kind_names[CALL_KINDS] = {
@@ -156,89 +103,62 @@ static bool moves(enum call_kind kind) {
          kind == CALL_MPI_WRITE_ALL_BEGIN;
 }
 
-static bool read_call(struct parser* parser, const char* rank_word) {
-  struct call_plan* plan = parser->plan;
+static bool read_call(struct plan_reader* reader, const char* rank_word) {
+  struct call_plan* plan = reader->plan;
   char* end;
   long rank = strtol(rank_word, &end, 10);
-  if (end == rank_word || *end != '\0' || rank < 0 || rank >= plan->ranks)
-    return refuse(parser, "neither a statement nor a rank");
-  if (rank != parser->rank) return true;
-  const char* name = word(parser);
+  if (end == rank_word || *end != '\0' || rank < 0 || rank >= reader->ranks)
+    return plan_refuse(reader, "'%s' is neither a statement nor a rank", rank_word);
+  if (rank != reader->rank) return true;
+  const char* name = plan_word(reader);
   int kind = 0;
   while (kind < CALL_KINDS && (name == NULL || strcmp(name, kind_names[kind]) != 0)) kind++;
-  if (kind == CALL_KINDS) return refuse(parser, "no such call");
-  struct planned_call call = {.kind = (enum call_kind)kind, .group = -1};
-  long long slot, group, request;
-  if (!waits(call.kind)) {
-    if (!number(parser, 0, 1 << 28, &slot)) return false;
-    call.slot = (size_t)slot;
-    if (call.slot >= plan->slots) plan->slots = call.slot + 1;
+  if (kind == CALL_KINDS) return plan_refuse(reader, "there is no such call");
+  struct planned_call* call =
+      plan_append(reader, (void**)&plan->call, &plan->calls, sizeof *plan->call);
+  if (call == NULL) return false;
+  *call = (struct planned_call){.kind = (enum call_kind)kind, .group = -1};
+  long long group;
+  if (!waits(call->kind)) {
+    if (!plan_index(reader, "SLOT", 1 << 28, &call->slot)) return false;
+    if (call->slot >= plan->slots) plan->slots = call->slot + 1;
   }
   if (kind == CALL_OPEN || kind == CALL_MPI_OPEN) {
-    if (!index_of(parser, plan->files, &call.target)) return false;
+    if (!plan_index(reader, "a file's number", plan->files, &call->target)) return false;
     if (kind == CALL_MPI_OPEN) {
-      if (!number(parser, -1, (long long)plan->groups - 1, &group)) return false;
-      call.group = (int)group;
+      if (!plan_number(reader, "a group's number", -1, (long long)plan->groups - 1, &group))
+        return false;
+      call->group = (int)group;
     }
   } else if (kind == CALL_MPI_VIEW) {
-    if (!index_of(parser, plan->views, &call.target)) return false;
-  } else if (moves(call.kind)) {
-    if (!number(parser, 0, largest, &call.offset) || !number(parser, 0, largest, &call.length))
+    if (!plan_index(reader, "a view's number", plan->views, &call->target)) return false;
+  } else if (moves(call->kind)) {
+    if (!plan_number(reader, "OFFSET", 0, largest, &call->offset) ||
+        !plan_number(reader, "LENGTH", 0, largest, &call->length))
       return false;
-    if (call.length > plan->largest_transfer) plan->largest_transfer = call.length;
+    if (call->length > plan->largest_transfer) plan->largest_transfer = call->length;
   }
-  if (waits(call.kind) || begins(call.kind)) {
-    if (!number(parser, 0, 1 << 24, &request)) return false;
-    call.request = (size_t)request;
-    if (call.request >= plan->requests) plan->requests = call.request + 1;
+  if (waits(call->kind) || begins(call->kind)) {
+    if (!plan_index(reader, "REQUEST", 1 << 24, &call->request)) return false;
+    if (call->request >= plan->requests) plan->requests = call->request + 1;
   }
-  if (!number(parser, 0, largest, &call.pause_ns)) return false;
-  plan->call = grown(plan->call, plan->calls, sizeof *plan->call);
-  if (plan->call == NULL) return refuse(parser, "out of memory");
-  plan->call[plan->calls++] = call;
-  return true;
+  return plan_number(reader, "PAUSE", 0, largest, &call->pause_ns);
 }
 
-static bool read_statement(struct parser* parser) {
-  long long value;
-  const char* first = word(parser);
-  if (first == NULL || first[0] == '#') return true;
-  if (parser->line == 1) {
-    bool known = strcmp(first, "iotune-calls") == 0 && number(parser, 1, 1, &value);
-    return known || refuse(parser, "'iotune-calls 1' expected");
-  }
-  if (parser->plan->ranks == 0) {
-    if (strcmp(first, "ranks") != 0) return refuse(parser, "'ranks N' expected");
-    if (!number(parser, 1, 1 << 20, &value)) return false;
-    parser->plan->ranks = (int)value;
-    return true;
-  }
-  if (strcmp(first, "file") == 0) return read_file(parser);
-  if (strcmp(first, "group") == 0) return read_group(parser);
-  if (strcmp(first, "view") == 0) return read_view(parser);
-  return read_call(parser, first);
+static bool read_statement(struct plan_reader* reader, const char* word) {
+  if (strcmp(word, "file") == 0) return read_file(reader);
+  if (strcmp(word, "group") == 0) return read_group(reader);
+  if (strcmp(word, "view") == 0) return read_view(reader);
+  return read_call(reader, word);
 }
 
-bool call_plan_read(const char* path, int rank, struct call_plan* plan, char error[512]) {
+bool call_plan_read(struct plan_reader* reader, struct call_plan* plan) {
   *plan = (struct call_plan){0};
-  struct parser parser = {.path = path, .rank = rank, .plan = plan, .error = error};
-  FILE* file = fopen(path, "r");
-  if (file == NULL) {
-    snprintf(error, 512, "%s: %s", path, strerror(errno));
-    return false;
-  }
-  char* line = NULL;
-  size_t room = 0;
-  bool good = true;
-  while (good && getline(&line, &room, file) >= 0) {
-    parser.line++;
-    parser.next = line;
-    good = read_statement(&parser);
-  }
-  free(line);
-  fclose(file);
-  if (good && plan->ranks == 0) good = refuse(&parser, "'ranks N' is missing");
-  return good;
+  reader->plan = plan;
+  reader->format = "iotune-calls";
+  reader->newest = 1;
+  reader->statement = read_statement;
+  return plan_read_lines(reader);
 }
 
 void call_plan_free(struct call_plan* plan) {

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "plan_reader.h"
+
 enum call_kind {
   CALL_OPEN,
   CALL_CLOSE,
@@ -65,7 +67,6 @@ struct planned_view {
 };
 
 struct call_plan {
-  int ranks;
   size_t files, groups, views, calls, slots, requests;
   struct planned_file* file;
   struct planned_group* group;
@@ -74,9 +75,8 @@ struct call_plan {
   long long largest_transfer; /* of this rank, bytes */
 };
 
-/* False with "PLAN:LINE: why" in `error`. The plan is freed in both cases by
- * call_plan_free. */
-bool call_plan_read(const char* path, int rank, struct call_plan* plan, char error[512]);
+/* False with the reader's `why`. The plan is freed in both cases by call_plan_free. */
+bool call_plan_read(struct plan_reader* reader, struct call_plan* plan);
 void call_plan_free(struct call_plan* plan);
 
 #endif

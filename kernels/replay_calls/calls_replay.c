@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "calls_requests.h"
+#include "replay_program.h"
 
 static const char usage[] =
     "usage: mpirun -n RANKS iotune-replay-calls --file-dir DIR [--repeat N] [--cold] PLAN\n"
@@ -17,12 +18,6 @@ static const char usage[] =
     "  --cold          what is read comes from the storage: no page of it is kept in memory\n"
     "  --repeat N      rounds, each from the same start\n"
     "  --help          print this\n";
-
-struct options {
-  const char *plan, *dir;
-  int repeat;
-  bool cold;
-};
 
 struct slot {
   int descriptor; /* -1: closed */
@@ -39,25 +34,6 @@ struct replay {
   struct request* request;
   MPI_Comm* group; /* MPI_COMM_NULL where this rank is not in it */
 };
-
-static int parse(int argc, char** argv, struct options* options) {
-  *options = (struct options){.repeat = 1};
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--help") == 0) return 1;
-    if (strcmp(argv[i], "--file-dir") == 0 && i + 1 < argc) {
-      options->dir = argv[++i];
-    } else if (strcmp(argv[i], "--repeat") == 0 && i + 1 < argc) {
-      options->repeat = atoi(argv[++i]);
-    } else if (strcmp(argv[i], "--cold") == 0) {
-      options->cold = true;
-    } else if (argv[i][0] == '-' || options->plan != NULL) {
-      return 2;
-    } else {
-      options->plan = argv[i];
-    }
-  }
-  return options->plan != NULL && options->dir != NULL && options->repeat > 0 ? 0 : 2;
-}
 
 static void path_of(const struct replay* replay, size_t file, char path[4096]) {
   int length = snprintf(path, 4096, "%s/%s", replay->dir, replay->plan->file[file].name);
@@ -242,15 +218,14 @@ static void make_groups(struct replay* replay, int rank) {
   }
 }
 
-static void replay_rounds(struct replay* replay, int rank, const struct options* options) {
-  const int rounds = options->repeat;
+static void replay_rounds(struct replay* replay, int rank, int rounds, bool cold) {
   double total = 0, in_calls = 0;
   long long bytes = 0;
   double* seconds = calloc((size_t)rounds, sizeof *seconds);
   if (seconds == NULL) calls_fail(replay->dir, "out of memory");
   for (int round = 0; round < rounds; round++) {
     double mine[2], slowest[2];
-    if (rank == 0) prepare(replay, options->cold);
+    if (rank == 0) prepare(replay, cold);
     MPI_Barrier(MPI_COMM_WORLD);
     long long start = now_ns();
     bytes += run(replay, &mine[1]);
@@ -266,58 +241,52 @@ static void replay_rounds(struct replay* replay, int rank, const struct options*
   if (rank == 0) {
     printf(
         "{\"bytes\": %lld, \"seconds\": %.6f, \"call_seconds\": %.6f, \"calls\": %lld, "
-        "\"files\": %zu, \"rounds\": [",
+        "\"files\": %zu",
         all_bytes, total, in_calls, all_calls, replay->plan->files);
-    for (int i = 0; i < rounds; i++) printf("%s%.6f", i ? ", " : "", seconds[i]);
-    printf("]}\n");
+    replay_print_numbers("rounds", seconds, (size_t)rounds);
+    printf("}\n");
   }
   free(seconds);
 }
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  struct options options;
-  int wrong = parse(argc, argv, &options);
-  if (wrong != 0) {
-    if (rank == 0) fputs(usage, wrong == 1 ? stdout : stderr);
-    MPI_Finalize();
-    return wrong == 1 ? 0 : 2;
-  }
-  struct call_plan plan;
-  char error[512] = "";
-  bool good = call_plan_read(options.plan, rank, &plan, error);
-  if (good && plan.ranks != size) {
-    snprintf(error, sizeof error, "%s: a plan of %d ranks on %d", options.plan, plan.ranks, size);
-    good = false;
-  }
-  int all_good, mine = good;
-  MPI_Allreduce(&mine, &all_good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (!all_good) {
-    if (!good) fprintf(stderr, "iotune-replay-calls: %s\n", error);
-    call_plan_free(&plan);
-    MPI_Finalize();
-    return 1;
-  }
-  struct replay replay = {.plan = &plan, .dir = options.dir};
-  size_t room = plan.largest_transfer > 0 ? (size_t)plan.largest_transfer : 1;
+static int replay_plan(const struct call_plan* plan, const struct replay_options* options, int rank,
+                       bool cold) {
+  struct replay replay = {.plan = plan, .dir = options->file_dir};
+  size_t room = plan->largest_transfer > 0 ? (size_t)plan->largest_transfer : 1;
   replay.buffer = malloc(room);
-  replay.slot = calloc(plan.slots + 1, sizeof *replay.slot);
-  if (replay.buffer == NULL || replay.slot == NULL) calls_fail(options.dir, "out of memory");
+  replay.slot = calloc(plan->slots + 1, sizeof *replay.slot);
+  if (replay.buffer == NULL || replay.slot == NULL) calls_fail(replay.dir, "out of memory");
   for (size_t i = 0; i < room; i++) replay.buffer[i] = (char)(i * 31 + (size_t)rank);
-  replay.request = requests_made(&plan);
+  replay.request = requests_made(plan);
   make_groups(&replay, rank);
-  replay_rounds(&replay, rank, &options);
-  for (size_t i = 0; i < plan.groups; i++) {
+  replay_rounds(&replay, rank, options->repeat, cold);
+  for (size_t i = 0; i < plan->groups; i++) {
     if (replay.group[i] != MPI_COMM_NULL) MPI_Comm_free(&replay.group[i]);
   }
   free(replay.group);
   free(replay.slot);
-  requests_free(replay.request, plan.requests);
+  requests_free(replay.request, plan->requests);
   free(replay.buffer);
-  call_plan_free(&plan);
-  MPI_Finalize();
   return 0;
+}
+
+int main(int argc, char** argv) {
+  bool cold = false;
+  const struct replay_flag flags[] = {{"--cold", &cold}, {NULL, NULL}};
+  struct replay_options options = {
+      .program = "iotune-replay-calls", .usage = usage, .flag = flags, .needs_dir = true};
+  struct plan_reader reader = {0};
+  struct call_plan plan;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &reader.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &reader.ranks);
+  int status = replay_read_options(argc, argv, reader.rank, &options);
+  if (status < 0) {
+    reader.path = options.plan;
+    bool right = plan_is_agreed(&reader, call_plan_read(&reader, &plan));
+    status = right ? replay_plan(&plan, &options, reader.rank, cold) : 1;
+    call_plan_free(&plan);
+  }
+  MPI_Finalize();
+  return status;
 }

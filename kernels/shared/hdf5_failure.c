@@ -1,11 +1,10 @@
 #include "hdf5_failure.h"
 
 #include <hdf5.h>
-#include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "run_failure.h"
 
 /* The two innermost entries, which carry MPI-IO's reason over several lines. */
 static herr_t append_reason(unsigned n, const H5E_error2_t* entry, void* text) {
@@ -17,16 +16,10 @@ static herr_t append_reason(unsigned n, const H5E_error2_t* entry, void* text) {
 }
 
 void hdf5_fail(const char* program, const char* file, const char* what) {
-  char reason[512] = "";
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  char reason[512] = "", message[1024];
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, append_reason, reason);
   for (char* c = reason; *c != '\0'; c++)
     if (*c == '\n') *c = ' ';
-  fprintf(stderr, "%s: rank %d: %s: %s%s\n", program, rank, file, what, reason);
-  fflush(NULL);
-  /* When a rank aborts, Hydra drops output that it has not forwarded yet. */
-  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  _Exit(1);
+  snprintf(message, sizeof message, "%.510s%s", what, reason);
+  run_fail(program, file, message);
 }

@@ -142,8 +142,6 @@ MAY_COMPARE_NUMBERS = {
 NATIVE = {".cpp", ".h", ".c"}
 # Python's, with why.
 MAY_NAME_CALLS = {
-    "python/iotune/replay/serial_replay.py": "makes the calls of HDF5",
-    "python/iotune/proving/serial_prove.py": "makes the calls of HDF5",
     "python/iotune/importing/recorder_text.py": "how another tool writes down arguments",
     "models/settings/reach.py": "the call of each setting",
     "python/iotune/findings/properties.py": "the call of each property",

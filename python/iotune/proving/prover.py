@@ -11,7 +11,6 @@ import json
 import os
 import platform as machine
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +25,7 @@ from iotune.launch.preload import loadable, preload_path
 from iotune.launch.start import preload_environment
 from iotune.locations import new_run_id
 from iotune.models.settings.unread import is_unread
-from iotune.replay.mpi import Mpi, SerialHdf5
+from iotune.replay.mpi import Mpi, SerialHdf5, serial_command
 from iotune.replay.replayer import find_prover, find_yield_shim
 from iotune.traces.leftovers import collect_run, run_of_iotune
 from iotune.traces.trace import open_trace
@@ -35,7 +34,7 @@ SEEDS = 5
 FILES = 4  # of each seed, and series of small ones for some seconds
 # OMPIO's fault with several aggregators never showed with two ranks, and with four under each seed.
 LEAST_RANKS = 4
-_SERIAL_FILES = 16
+_SERIAL_FILES = 64
 # A setting with which the files take longer than this much of the default's time hangs.
 _SLOWER, _LEAST_SECONDS = 20.0, 120.0
 _OMPIO, _OPEN_MPI_ROMIO = "OMPIO", "Open MPI ROMIO"
@@ -149,7 +148,7 @@ def _is_read_at(site: Site, parameter: str) -> bool:
 class Prover:
     """The prover of one MPI in a scratch directory on the storage that is asked about.
 
-    Or of one HDF5 without MPI: its files are of one process (serial_prove.py).
+    Or of one HDF5 without MPI: its files are of one process (kernels/serial).
     """
 
     def __init__(self, mpi: Mpi, ranks: int, scratch: Path, seeds: int = SEEDS, files: int = FILES):
@@ -290,7 +289,7 @@ class Prover:
         for name, value in settings.items():
             options += ["--set", f"{name}={value}"]
         if isinstance(self.mpi, SerialHdf5):
-            words = [sys.executable, "-m", "iotune.proving.serial_prove", "--library"]
+            words = serial_command("libiotune-serial-prove.so")
         else:
             words = self.mpi.command(self.ranks)
         command = [*words, str(program), *options, *more]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iotune.errors import Error
+from iotune.launch.preload import find_library
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,18 @@ class SerialHdf5(Mpi):
         """The words before the library. Raises Error for several ranks."""
         if ranks != 1:
             raise Error(f"{ranks} ranks without MPI cannot be replayed")
-        script = Path(__file__).parent / "serial_replay.py"
-        return [sys.executable, "-I", "-S", str(script), "--library"]
+        return serial_command("libiotune-serial-replay.so")
+
+
+def serial_command(name: str) -> list[str]:
+    """The words that run a program of one process, before the HDF5 library.
+
+    Raises Error where the program is missing.
+    """
+    program = find_library(name)
+    if program is None:
+        raise Error(f"{name} is missing; reinstall iotune")
+    return [sys.executable, "-I", "-S", str(Path(__file__).parent / "serial_run.py"), str(program)]
 
 
 def serial_hdf5(library: str) -> SerialHdf5:

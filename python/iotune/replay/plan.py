@@ -81,7 +81,7 @@ class Dataset:
     dims: Numbers
     chunk: Numbers = ()
     deflate: int | None = None
-    type_class: int = -1  # H5T_class_t; -1: not known. Only a kernel in C keeps it
+    type_class: int = -1  # H5T_class_t; -1: not known
 
 
 @dataclass
@@ -196,7 +196,10 @@ def _selection_lines(rank: int, selection: Selection) -> list[str]:
     return [f"slab {rank}  {_words(slab)}" for slab in selection.items]
 
 
-def _dataset_line(number: int, dataset: Dataset) -> str:
+_CLASSES = {0: "integer", 1: "float", 3: "string"}  # by H5T_class_t
+
+
+def _dataset_line(number: int, dataset: Dataset, with_classes: bool) -> str:
     words = [
         f"dataset {number} {_path(dataset.path)} {dataset.element_bytes} {len(dataset.dims)}",
         _words(dataset.dims),
@@ -205,13 +208,18 @@ def _dataset_line(number: int, dataset: Dataset) -> str:
         words.append(f"chunk {_words(dataset.chunk)}")
         if dataset.deflate is not None:
             words.append(f"deflate {dataset.deflate}")
+    if with_classes and dataset.type_class in _CLASSES:
+        words.append(f"class {_CLASSES[dataset.type_class]}")
     return " ".join(word for word in words if word)
 
 
-def plan_text(plan: Plan) -> str:
-    """The plan file's content, in the oldest version of the format that can say it."""
+def plan_text(plan: Plan, with_classes: bool = False) -> str:
+    """The plan file's content, in the oldest version of the format that can say it.
+
+    `with_classes`: with the classes of elements, which change no access.
+    """
     reopens = any(one.reopens for file in plan.files for one in file.transfers)
-    lines = [f"iotune-plan {2 if reopens else 1}", f"ranks {plan.ranks}"]
+    lines = [f"iotune-plan {3 if with_classes else 2 if reopens else 1}", f"ranks {plan.ranks}"]
     for file in plan.files:
         paged = f" paged {file.page_bytes}" if file.page_bytes else ""
         lines.append(f"file {_path(file.path)} {'create' if file.create else 'open'}{paged}")
@@ -222,7 +230,9 @@ def plan_text(plan: Plan) -> str:
                 lines.append(f"multi {transfer.multi}")
             if transfer.dataset not in opened:
                 opened.add(transfer.dataset)
-                lines.append(_dataset_line(transfer.dataset, file.datasets[transfer.dataset]))
+                lines.append(
+                    _dataset_line(transfer.dataset, file.datasets[transfer.dataset], with_classes)
+                )
             line = (
                 f"transfer {'write' if transfer.write else 'read'} {transfer.dataset} "
                 f"{'collective' if transfer.collective else 'independent'}"

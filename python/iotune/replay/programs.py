@@ -20,27 +20,26 @@ OF_HDF5 = (REPLAY, PROVE_HDF5)
 WITHOUT_HDF5 = ("-lrt",)
 SHIM_FLAGS, SHIM_LIBRARIES = ("-O2", "-fPIC", "-shared"), ("-ldl",)
 _CARRIED = Path(__file__).parents[1] / "kernels_src"
-_LISTED = {
-    PROVE: (
-        "prove.c", "prove_checkpoints.c", "prove_mpiio.c", "prove_shared.c", "prove_stalls.c",
+_REPLAYERS = ("plan_reader.c", "replay_program.c", "run_failure.c")
+_PROVERS = ("prove.c", "prove_stalls.c", "run_failure.c")
+_SOURCES = {
+    REPLAY: (
+        "hdf5_failure.c", "plan.c", "replay.c", "replay_file.c", "replay_forms.c",
+        "replay_formula.c", "replay_hdf5.c", "replay_prepare.c", *_REPLAYERS,
     ),
-    PROVE_HDF5: ("prove.c", "prove_hdf5.c", "prove_stalls.c"),
-    SAMPLE: ("latency_sample.c",),
+    CALLS: ("calls_mpi.c", "calls_plan.c", "calls_replay.c", "calls_requests.c", *_REPLAYERS),
+    PROVE: ("prove_checkpoints.c", "prove_mpiio.c", "prove_shared.c", *_PROVERS),
+    PROVE_HDF5: ("hdf5_failure.c", "prove_hdf5.c", "prove_hdf5_lists.c", *_PROVERS),
+    SAMPLE: ("latency_sample.c", "run_failure.c"),
 }  # fmt: skip
 
 
 def sources_of(name: str) -> list[Path]:
     """The carried sources of one of PROGRAMS. Raises Error where they are missing."""
-    if name == CALLS:
-        found = sorted(_CARRIED.glob("calls_*.c"))
-    elif name in _LISTED:
-        found = [one for one in (_CARRIED / each for each in _LISTED[name]) if one.is_file()]
-    else:
-        found = sorted(_CARRIED.glob("replay*.c"))
-        found += [_CARRIED / "hdf5_failure.c", _CARRIED / "plan.c"] if found else []
-    if not found:
+    sources = [_CARRIED / source for source in _SOURCES[name]]
+    if not all(source.is_file() for source in sources):
         raise Error(f"the sources of {name} are missing from {_CARRIED}; reinstall iotune")
-    return found
+    return sources
 
 
 def shim_source() -> Path | None:

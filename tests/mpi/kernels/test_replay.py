@@ -167,7 +167,7 @@ def contents(programs: Programs) -> None:
 
 def faults(programs: Programs) -> None:
     for old, new, line, why in (
-        ("iotune-plan 1", "iotune-plan 3", 1, "version"),
+        ("iotune-plan 1", "iotune-plan 4", 1, "version"),
         ("iotune-plan 1", "a plan", 1, "not a plan"),
         ("ranks 4", "ranks 3", 2, "3 ranks"),
         ("ranks 4", "# ranks 4", 3, "'ranks'"),
@@ -188,6 +188,7 @@ def faults(programs: Programs) -> None:
         ("slab 1  1000 1", "all 0\nslab 1  1000 1", 7, "another selection"),
         ("%230", "%2", 4, "hexadecimal"),
         ("deflate 2", "deflate 10", 11, "deflate"),
+        ("deflate 2", "class float", 11, "version 3"),
         ("chunk 4 5 deflate 2", "deflate 2", 11, "chunk"),
         ("close\n", "", 0, "not closed"),
         ("all 2", "some 2", 25, "'some'"),
@@ -209,7 +210,8 @@ def alone(programs: Programs) -> None:
     carried = programs.scratch / "carried"
     carried.mkdir()
     replay, shared = ROOT / "kernels" / "replay", ROOT / "kernels" / "shared"
-    sources = [*sorted(replay.glob("replay*.c")), shared / "hdf5_failure.c", replay / "plan.c"]
+    names = ("hdf5_failure.c", "plan_reader.c", "replay_program.c", "run_failure.c")
+    sources = [*sorted(replay.glob("replay*.c")), replay / "plan.c", *(shared / n for n in names)]
     headers = [path.with_suffix(".h") for path in sources]
     for path in [*sources, *(header for header in headers if header.exists())]:
         shutil.copy(path, carried)
@@ -225,6 +227,41 @@ def alone(programs: Programs) -> None:
     assert done["bytes"] == WRITTEN, done
 
 
+DECLARED = """\
+#include <hdf5.h>
+#include <stddef.h>
+#include "hdf5_calls.h"
+#define SAME(a, b) _Static_assert((int)(a) == (b), #a)
+SAME(sizeof(hid_t), 8); SAME(sizeof(hsize_t), 8); SAME(sizeof(haddr_t), 8);
+SAME(H5P_DEFAULT, 0); SAME(H5E_DEFAULT, 0); SAME(H5S_ALL, 0); SAME(H5S_MAX_RANK, 32);
+SAME(H5T_NO_CLASS, -1); SAME(H5T_FLOAT, 1); SAME(H5T_STRING, 3); SAME(H5T_OPAQUE, 5);
+SAME(H5T_REFERENCE, 7); SAME(H5T_VLEN, 9); SAME(H5S_SCALAR, 0); SAME(H5S_SELECT_SET, 0);
+SAME(H5S_SELECT_OR, 1); SAME(H5S_SELECT_APPEND, 6); SAME(H5S_SEL_POINTS, 1);
+SAME(H5S_SEL_HYPERSLABS, 2); SAME(H5F_FSPACE_STRATEGY_PAGE, 1); SAME(H5F_LIBVER_V110, 2);
+SAME(H5D_FILL_TIME_NEVER, 1); SAME(H5D_FILL_TIME_IFSET, 2); SAME(H5E_WALK_UPWARD, 0);
+SAME(H5AC__CURR_CACHE_CONFIG_VERSION, 1); SAME(offsetof(H5E_error2_t, desc), 48);
+SAME(offsetof(H5AC_cache_config_t, set_initial_size), 1033);
+SAME(offsetof(H5AC_cache_config_t, initial_size), 1040);
+SAME(offsetof(H5AC_cache_config_t, min_size), 1064);
+_Static_assert(sizeof(H5AC_cache_config_t) <= 1072 + 1024, "the room behind it");
+"""
+
+
+def declared(programs: Programs) -> None:
+    """What serial/ declares of HDF5 is what its headers say, of each version that is here."""
+    source = programs.scratch / "declared.c"
+    source.write_text(DECLARED)
+    flags = [flag for flag in os.environ["IOTUNE_TEST_HDF5_FLAGS"].split(";") if flag[:2] == "-I"]
+    serial = ROOT / "kernels" / "serial"
+    own = serial / "hdf5.h"
+    newer = sorted((ROOT / "build" / "companions").glob("hdf5-*/include"))
+    # The companions' headers come without H5pubconf.h.
+    for first in ([f"-I{serial}", "-include", str(own)], [], *([f"-I{path}"] for path in newer)):
+        command = [os.environ["IOTUNE_TEST_MPICC"], "-fsyntax-only", *first]
+        command += [flag.replace("-I", "-idirafter") for flag in flags]
+        subprocess.run([*command, "-iquote", str(serial), str(source)], check=True, timeout=120)
+
+
 if __name__ == "__main__":
     main(
         {
@@ -234,5 +271,6 @@ if __name__ == "__main__":
             "reopens": reopens,
             "faults": faults,
             "alone": alone,
+            "declared": declared,
         }
     )

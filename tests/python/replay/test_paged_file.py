@@ -6,7 +6,6 @@ import os
 import random
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from iotune.models.replays.paged_file import page_bytes_of
 from iotune.models.settings.candidates import Shape, candidates
 from iotune.models.settings.space import space
 
-from iotune.replay.mpi import find_mpi
+from iotune.replay.mpi import find_mpi, serial_hdf5
 from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer, plan_text
 from iotune.replay.replayer import find_replayer, run_plan
 from support.repository import COMPANIONS
@@ -38,8 +37,8 @@ def plan_of(page_bytes: int, create: bool = False) -> Plan:
 def replay(library: Path, plan: Plan, folder: Path) -> Path:
     (folder / "plan").write_text(plan_text(plan))
     done = subprocess.run(
-        [sys.executable, "-m", "iotune.replay.serial_replay", "--library", str(library),
-         "--file-dir", str(folder), "--prepare", str(folder / "plan")],
+        [*serial_hdf5(str(library)).command(1), str(library), "--file-dir", str(folder),
+         "--prepare", str(folder / "plan")],
         capture_output=True, text=True, check=False, cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

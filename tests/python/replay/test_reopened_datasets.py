@@ -17,11 +17,15 @@ from iotune.replay.mpi import Mpi, find_mpi, hdf5_flags, serial_hdf5
 from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer, fold_repeats, plan_text
 from iotune.replay.replayer import find_replayer
 from support.installed.user_home import Home
+from support.repository import COMPANIONS
 
 pytestmark = pytest.mark.mpi
 
 STEPS = 6
-SERIAL = sorted(Path("/usr/lib").glob("*/libhdf5_serial.so.103"))
+SERIAL = [
+    *sorted(Path("/usr/lib").glob("*/libhdf5_serial.so.103")),
+    *sorted(COMPANIONS.glob("hdf5-*/lib/libhdf5-*.so*")),
+]
 H5PY = """
 import sys, numpy, h5py
 with h5py.File("m.h5", "w") as file:

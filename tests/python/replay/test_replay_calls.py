@@ -297,11 +297,14 @@ def test_selections_on_fewer_ranks_are_united() -> None:
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
-        ("0 open 0 0 0", "bad.plan:3: nothing of this kind was declared"),
+        ("0 open 0 0 0", "bad.plan:3: a file's number: nothing of this kind"),
         ("file 0 ../up 0", "bad.plan:3: a file's name"),
-        ("file 0 f 0\n0 open 0 0 0\n0 read 0 0 -1 0", "bad.plan:5: a number out of range"),
-        ("file 0 f 0\n0 leap 0 0", "bad.plan:4: no such call"),
-        ("file 0 f 0\n0 open 0 0 0\n0 mpi-view 0 0 0", "bad.plan:5: nothing of this kind"),
+        ("file 0 f 0\n0 open 0 0 0\n0 read 0 0 -1 0", "bad.plan:5: LENGTH cannot be '-1'"),
+        ("file 0 f 0\n0 leap 0 0", "bad.plan:4: there is no such call"),
+        (
+            "file 0 f 0\n0 open 0 0 0\n0 mpi-view 0 0 0",
+            "bad.plan:5: a view's number: nothing of this kind",
+        ),
         ("file 0 f 0\n0 write 0 0 5 0", "used before it is opened"),
         ("0 mpi-wait 3 0", "a request is waited for that was not begun"),
         ("file 0 f 0\n0 open 0 0 0\n0 aio-write 0 0 5 0 0\n0 close 0 0", "never waited for"),

@@ -26,6 +26,7 @@ from iotune.quantities import duration_seconds
 from iotune.replay import mpi as mpis
 from iotune.traces.summary import FilePattern, RunSummary, SettingOutcome
 from support.installed.user_home import Home
+from support.repository import COMPANIONS
 
 pytestmark = pytest.mark.mpi
 
@@ -125,7 +126,7 @@ def test_a_serial_hdf5_is_asked_by_its_file(tmp_path: Path) -> None:
     library = tmp_path / "libhdf5-1a2b.so.320"
     library.touch()
     found = mpis.serial_hdf5(str(library))
-    assert found.command(1)[-1] == "--library" and found.hdf5_library == str(library)
+    assert found.command(1)[-1].endswith("serial-replay.so") and found.hdf5_library == str(library)
     with pytest.raises(Error, match="2 ranks"):
         found.command(2)
     with pytest.raises(Error, match="not there any more"):
@@ -291,17 +292,48 @@ def test_a_cache_of_the_scripts_own_is_reported_before_measuring(
     assert "rdcc_nbytes=33554432 to h5py.File" in reported
 
 
-def test_the_serial_replayer_tells_faults(tmp_path: Path) -> None:
-    replayer = Path(mpis.__file__).parent / "serial_replay.py"
+SERIAL_PLAN = """\
+iotune-plan 3
+ranks 1
+file a.h5 create
+dataset 0 /g/x 4 1 40 class float
+transfer write 0 collective async
+slab 0  0 2 20 1
+dataset 1 /y 8 2 8 8 chunk 4 8
+transfer write 1 independent reopen repeat 2 4 0
+slab 0  0 0  1 1  1 1  4 8
+transfer read 1 independent chunk 0 0 repeat 2 4 0
+slab 0  0 0  1 1  1 1  4 8
+transfer read 0 independent
+points 0  2  4
+close
+"""
+SERIAL_HDF5 = sorted(COMPANIONS.glob("hdf5-*/lib/libhdf5-*.so*"))
+
+
+def test_the_replayer_of_one_process_compares_and_tells_faults(tmp_path: Path) -> None:
+    if not SERIAL_HDF5:
+        pytest.skip("NOT VERIFIED: no HDF5 by itself in build/companions")
     plan = tmp_path / "p.plan"
-    plan.write_text("iotune-plan 1\nranks 2\n")
 
-    def replayed(library: str) -> str:
-        command = [sys.executable, str(replayer), "--library", library, str(plan)]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    def replayed(library: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
+        plan.write_text(text)
+        words = mpis.serial_hdf5(str(SERIAL_HDF5[0])).command(1)
+        command = [*words, str(library), *options, "--file-dir", str(tmp_path), str(plan)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    assert "p.plan:2: the plan is for 2 ranks" in replayed("libc.so.6")
-    plan.write_text("iotune-plan 1\nranks 1\nfile a.h5 create\ndataset 0 /x\n")
-    assert "p.plan:4: not a statement" in replayed("libc.so.6")
-    plan.write_text("iotune-plan 1\nranks 1\n")
-    assert "cannot open shared object file" in replayed(str(tmp_path / "none.so"))
+    for library in SERIAL_HDF5:
+        for options in ([], ["--verify"]):
+            done = replayed(library, SERIAL_PLAN, *options)
+            assert done.returncode == 0, done.stderr
+            assert f'"bytes": {20 * 4 + 2 * 64 * 8 + 2 * 4},' in done.stdout
+        changed = SERIAL_PLAN.replace("a.h5 create", "a.h5 open").replace("/g/x 4", "/g/x 8")
+        done = replayed(library, changed)
+        assert done.returncode == 1 and "/g/x has not the dimensions or elements" in done.stderr
+    head = "iotune-plan 1\nranks 1\n"
+    for text, said in (
+        ("iotune-plan 1\nranks 2\n", "p.plan:2: the plan is for 2 ranks"),
+        (head + "file a.h5 create\ndataset 0 /x\n", "p.plan:4: ELEMENT_BYTES is missing"),
+    ):
+        assert said in replayed(SERIAL_HDF5[0], text).stderr
+    assert "cannot open shared object file" in replayed(tmp_path / "none.so", head).stderr
