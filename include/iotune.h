@@ -33,12 +33,11 @@ extern int iotune_preexecute_slice(void (*slice)(void*), void* argument) __attri
  *                  where the slice "wrote" the bytes before, they wait for the program's write
  *   write, pwrite  fail with EROFS; the bytes count as the program's to write
  *   lseek          moves an offset of the slice's own, which begins where the program's is
- *   close          does nothing and returns 0
- *   readv and the other vectors, fread, fwrite, and what else changes a file (ftruncate, sendfile,
- *   aio_write, fallocate, ...) or its name (rename, unlink, ...)   fail with ENOTSUP
- * Files that the slice opens itself, for reading alone (else EROFS), it reads as ever: to find in
- * an index what will be read. What `argument` points at must live until the slice has returned, and
- * the slice must not write to what the program uses meanwhile. No MPI, no HDF5, no stdio. */
+ * Every other call is made as it is, so the slice must make none that changes a file, closes one of
+ * the program's, or moves its data in another way (readv, fread, sendfile, aio_read, ...). Files
+ * that the slice opens itself it reads as ever: to find in an index what will be read. What
+ * `argument` points at must live until the slice has returned, and the slice must not write to what
+ * the program uses meanwhile. No MPI, no HDF5, no stdio. */
 static inline int iotune_preexecute(void (*slice)(void*), void* argument) {
   int (*run)(void (*)(void*), void*) = iotune_preexecute_slice;
 #ifndef __PIC__

@@ -357,7 +357,9 @@ void leave_to_caller(const char* name, const void* caller, const RealFunction& r
 
 namespace {
 constinit std::atomic<NextSymbol*> g_next_symbols{nullptr};
-constinit std::atomic<void* (*)(const char* name, void* real)> g_interposed{nullptr};
+using Replacement = void* (*)(const char* name, void* real);
+// In the order in which they came; each gets what the one before it returned.
+constinit std::atomic<Replacement> g_interposed[kMostInterposed] = {};
 // How often something was interposed.
 constinit std::atomic<unsigned> g_times_interposed{0};
 }  // namespace
@@ -383,15 +385,20 @@ void* NextSymbol::look_up(const char* name) noexcept {
   unsigned times = 0;
   do {
     times = g_times_interposed.load();
-    const auto interposed = g_interposed.load();
-    real = interposed == nullptr ? next : interposed(name, next);
+    real = next;
+    for (const auto& entry : g_interposed) {
+      if (const Replacement replacement = entry.load()) real = replacement(name, real);
+    }
     real_.store(real);
   } while (g_times_interposed.load() != times);
   return real;
 }
 
 void interpose(void* (*replacement)(const char* name, void* real)) noexcept {
-  g_interposed.store(replacement);
+  for (auto& entry : g_interposed) {
+    Replacement held = nullptr;
+    if (entry.compare_exchange_strong(held, replacement) || held == replacement) break;
+  }
   g_times_interposed.fetch_add(1);
   for (NextSymbol* at = g_next_symbols.load(); at != nullptr; at = at->others_) {
     at->real_.store(nullptr, std::memory_order_release);

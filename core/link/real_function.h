@@ -178,6 +178,8 @@ class NextSymbol {
   NextSymbol* others_ = nullptr;
 };
 
+// One for each of iotune's own libraries that replaces calls: those beyond are not heard.
+inline constexpr unsigned kMostInterposed = 4;
 // From now on every NextSymbol gives what `replacement` returns for its name and its definition:
 // that one, or a function of the same type that is called instead, and may call it. Those that
 // were looked up already are asked for now, by any thread; again for another answer.

@@ -15,17 +15,11 @@
 namespace iotune {
 
 TickSource g_tick_source = TickSource::kUnknown;
-bool g_counter_forbidden = false;
 
 namespace {
 
-// Where the counter stopped: the clock goes on from there.
-struct Stop {
-  std::uint64_t ticks, monotonic_ns, mult;
-};
-Stop g_stop = {};
-TickSource g_source_before = TickSource::kUnknown;
-bool g_forbidden_before = false;
+// libc's clock_gettime reads the counter as well.
+bool g_counter_forbidden = false;
 
 // By PR_SET_TSC before the program was executed.
 bool counter_was_forbidden() noexcept {
@@ -35,12 +29,6 @@ bool counter_was_forbidden() noexcept {
 #else
   return false;
 #endif
-}
-
-std::uint64_t clock_as_ticks() noexcept {
-  const std::uint64_t ns = clock_ns(CLOCK_MONOTONIC) - g_stop.monotonic_ns;
-  const auto scaled = static_cast<unsigned __int128>(ns) << TickRate::kShift;
-  return g_stop.ticks + static_cast<std::uint64_t>(scaled / g_stop.mult);
 }
 
 bool counter_is_invariant() noexcept {
@@ -101,32 +89,9 @@ std::uint64_t first_or_clock_ticks() noexcept {
     case TickSource::kCounter:
       return counter_now();
     case TickSource::kClock:
-      return clock_ns(CLOCK_MONOTONIC);
-    case TickSource::kClockAsCounter:
-      return clock_as_ticks();
-    case TickSource::kStopped:
       break;
   }
-  return g_stop.ticks;
-}
-
-void change_tick_source(TickChange change, const ClockReading& now, TickRate rate) noexcept {
-  g_source_before = g_tick_source;
-  g_forbidden_before = g_counter_forbidden;
-  g_stop = {now.ticks, now.monotonic_ns, rate.mult == 0 ? 1 : rate.mult};
-  if (change.without_counter) g_counter_forbidden = true;
-  const bool counts = g_tick_source == TickSource::kCounter;
-  if (change.without_calls && (change.without_counter || !counts)) {
-    // libc's clock may be a system call, too.
-    g_tick_source = TickSource::kStopped;
-  } else if (change.without_counter && counts) {
-    g_tick_source = TickSource::kClockAsCounter;
-  }
-}
-
-void restore_tick_source() noexcept {
-  g_tick_source = g_source_before;
-  g_counter_forbidden = g_forbidden_before;
+  return clock_ns(CLOCK_MONOTONIC);
 }
 
 ClockReading read_clocks() noexcept {

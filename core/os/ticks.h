@@ -10,14 +10,9 @@ namespace iotune {
 
 // What time stamps are made of.
 // kClock: CLOCK_MONOTONIC nanoseconds, where the counter is not constant over frequency changes and
-// sleep states, or forbidden (PR_SET_TSC).
-// kClockAsCounter: the clock as ticks of the counter, which was forbidden after the first stamp.
-// kStopped: neither counter nor system call is allowed any more: all stamps are equal.
-enum class TickSource : std::uint8_t { kUnknown, kCounter, kClock, kClockAsCounter, kStopped };
+// sleep states, or forbidden before the program began (PR_SET_TSC).
+enum class TickSource : std::uint8_t { kUnknown, kCounter, kClock };
 extern TickSource g_tick_source;
-
-// The processor's counter is forbidden: libc's clock_gettime reads it as well.
-extern bool g_counter_forbidden;
 
 std::uint64_t clock_ns(clockid_t clock) noexcept;
 
@@ -54,15 +49,6 @@ struct ClockReading {
   std::uint64_t ticks, monotonic_ns, realtime_ns;
 };
 ClockReading read_clocks() noexcept;
-
-// What replaces the source when the program gives up rights. `now`: the last reading; `rate`: of
-// its ticks. To be called while everything is still allowed.
-struct TickChange {
-  bool without_counter, without_calls;
-};
-void change_tick_source(TickChange change, const ClockReading& now, TickRate rate) noexcept;
-// The program kept its rights after all.
-void restore_tick_source() noexcept;
 
 // The rate between two readings; `fallback` where they are too near to tell (under 1 µs).
 TickRate rate_between(const ClockReading& first, const ClockReading& last,

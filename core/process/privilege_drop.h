@@ -1,10 +1,9 @@
-// A program may drop privileges: system calls (seccomp), the processor's counter
-// (PR_SET_TSC), its root or user, its limits. From that moment on iotune does nothing that the
-// program does not do itself: no system call, no new memory, no file. What was recorded is handed
-// over before; what fits into memory that is mapped already is still recorded afterwards.
+// A program may drop privileges: system calls (seccomp), the processor's counter (PR_SET_TSC), its
+// root or user, its limits. From that moment on iotune does nothing that the program does not do
+// itself: no system call, no new memory, no file. What was recorded is handed over before; nothing
+// is recorded afterwards (kSealed in thread_state.h).
 //
-// A filter that the process inherited at its start (containers) is no privilege drop. A forbidden
-// counter is noticed at the first time stamp (ticks.h).
+// A filter that the process inherited at its start (containers) is no privilege drop.
 #pragma once
 
 namespace iotune {

@@ -6,7 +6,7 @@
 
 #include "core/os/host_label.h"
 #include "core/os/raw_syscall.h"
-#include "core/process/working_directory.h"
+#include "core/process/privilege_drop.h"
 
 namespace iotune {
 namespace {
@@ -53,7 +53,8 @@ void absolute_path(const char* path, ShortText<4096>& to) noexcept {
   to.clear();
   if (path == nullptr) return;
   if (path[0] != '/') {
-    const long bytes = working_directory(to.tail(), to.room());
+    const bool asks = !has_dropped_privileges();
+    const long bytes = asks ? raw::getcwd(to.tail(), to.room()) : -1;
     if (bytes > 1) to.grew(static_cast<std::size_t>(bytes - 1));
     if (to.size() != 1) to << '/';
     while (path[0] == '.' && path[1] == '/') path += 2;

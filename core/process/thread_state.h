@@ -34,7 +34,6 @@ struct ThreadState {
   std::uint8_t callback_depth;
   std::uint8_t guard_count;  // of JumpSafeGuards on this thread's stack, outermost first
   std::uint8_t held_count;
-  std::uint8_t runs_ahead;  // > 0: a slice of the program that is run ahead (include/iotune.h)
   // Which HDF5 calls on a file that is sampled out (file_sample.h) are not recorded. kUntouched:
   // none are, and the tuner leaves the file's datasets alone.
   enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll, kUntouched } unrecorded;
@@ -55,9 +54,10 @@ constexpr std::uint8_t kPassedBits =
 // after destructors ran, and no allocation at first use.
 extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
-// Other than kNothing once the constructor has run and IOTUNE_MODE is not off. kWatched: transfers
-// are also reported to prefetching (transfer_hooks.h), before and after.
-enum Recording : std::uint8_t { kNothing, kRecorded, kWatched };
+// Other than kNothing once the constructor has run and IOTUNE_MODE is not off. kSealed: after a
+// privilege drop (privilege_drop.h) nothing is recorded; opens by MPI-IO and HDF5 are still voted
+// on. kWatched: transfers are also reported to prefetching (transfer_hooks.h), before and after.
+enum Recording : std::uint8_t { kNothing, kSealed, kRecorded, kWatched };
 extern Recording g_recording;
 // True where only a sample of the files is recorded (Configuration::samples_files). Then calls on
 // dataspaces and property lists and H5Dget_space are not recorded: they move no data, nothing is
@@ -98,7 +98,8 @@ class CallScope {
   [[gnu::always_inline]] explicit CallScope(Layer layer, std::uint8_t passed = 0) noexcept
       : bit_(bit_of(layer)),
         outer_(t_thread.layers),
-        active_(g_recording && t_thread.ours == 0 && (outer_ & (bit_ | passed)) == 0) {
+        active_(g_recording > idle_of(layer) && t_thread.ours == 0 &&
+                (outer_ & (bit_ | passed)) == 0) {
     IOTUNE_NOTICES_UNWINDING();
     if (active_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
   }
@@ -120,7 +121,7 @@ class CallScope {
     runs_callbacks_ = true;
   }
   void start() noexcept {
-    recorded_ = (outer_ & kUnrecordedBit) == 0;
+    recorded_ = (outer_ & kUnrecordedBit) == 0 && g_recording != kSealed;
     if (bit_ == kHdf5Bit && t_thread.unrecorded != ThreadState::Unrecorded::kNothing) pass_inner();
     if (recorded_) start_ = ticks_now();
   }
@@ -142,6 +143,11 @@ class CallScope {
 
  private:
   static constexpr std::uint8_t kHdf5Bit = bit_of(Layer::kHdf5);
+  // Up to where a layer's calls are nobody's business: a rank that is missed in a vote on an open
+  // would hang the others.
+  static constexpr Recording idle_of(Layer layer) noexcept {
+    return layer == Layer::kHdf5 || layer == Layer::kMpiIo ? kNothing : kSealed;
+  }
   // Calls inside this one go straight through their wrappers. Where the call opens the file this
   // holds for MPI-IO alone, whose settings came with the open; a POSIX call may have to set the
   // striping of the file that it creates. It never holds for MPI_Finalize, which an error handler

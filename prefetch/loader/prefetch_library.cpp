@@ -21,6 +21,7 @@
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 
 namespace iotune::prefetch {
 
@@ -127,7 +128,8 @@ void install_prefetch() noexcept {
             .ns_per_tick = [] { return tick_rate().mult; },
             .symbol = default_symbol,
             .thread_is_ours = [] { ++t_thread.ours; },
-            .runs_ahead = [](bool does) { t_thread.runs_ahead = does ? 1 : 0; },
+            .file_of_descriptor = recorder::file_of_descriptor,
+            .interpose = interpose,
             .enlist = [](AfterFork& entry) { entry.enlist(); }};
   g_hooks.transfers = recorder::g_transfer_hooks;
   if (!install(&g_host, &g_hooks)) {

@@ -9,7 +9,7 @@
 
 namespace iotune::prefetch {
 
-inline constexpr std::uint32_t kPrefetchInterfaceVersion = 5;
+inline constexpr std::uint32_t kPrefetchInterfaceVersion = 6;
 
 // What a stream's record in the trace says (docs/prefetch.md, "In the trace"). Times in ticks.
 struct PrefetchNote {
@@ -45,8 +45,10 @@ struct PrefetchHost {
   void* (*symbol)(const char* name);
   // This thread is iotune's: its calls go straight through.
   void (*thread_is_ours)();
-  // This thread runs, or ran, a slice of the program ahead of it: its calls come to the hooks.
-  void (*runs_ahead)(bool does);
+  // The number of a traced descriptor's file; 0: it is not traced.
+  std::uint32_t (*file_of_descriptor)(int fd);
+  // As in core/link/real_function.h.
+  void (*interpose)(void* (*replacement)(const char* name, void* real));
   // Into the preload's list: a library of its own has none that the preload's fork would walk.
   void (*enlist)(AfterFork& entry);
 };

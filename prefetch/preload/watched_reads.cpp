@@ -15,7 +15,7 @@
 #include "prefetch/preload/helper_thread.h"
 #include "prefetch/preload/plan_choice.h"
 #include "prefetch/preload/program_transfers.h"
-#include "prefetch/preload/slice.h"
+#include "prefetch/slices/slice.h"
 #include "prefetch/preload/stream_slots.h"
 #include "recorder/hooks/transfer_hooks.h"
 
@@ -260,8 +260,6 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
     transfers.synchronised = synchronised;
     transfers.before_mpi_init = rank_begins;
   }
-  transfers.slice_transfer = make_slice_transfer;
-  transfers.slice_seek = make_slice_seek;
   if (g_options.schedule->gives_way()) transfers.before = before_transfer;
   transfers.after = after_transfer;
   transfers.left = left_transfer;

@@ -56,11 +56,6 @@ struct TransferHooks {
   // not to be served.
   void (*synchronised)(int fd);
 
-  // In a thread that runs a slice of the program ahead (ThreadState::runs_ahead), instead of the
-  // call: its result, or -errno.
-  std::int64_t (*slice_transfer)(const Transfer& transfer);
-  std::int64_t (*slice_seek)(int fd, std::uint32_t file, std::int64_t offset, int whence);
-
   // A signal handler jumps out of an entry that this thread is in the midst of.
   void (*jumped)();
   // MPI is about to start.

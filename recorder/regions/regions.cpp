@@ -337,7 +337,7 @@ RegionTable* table_of_this_thread(bool may_make) noexcept {
 }
 
 bool may_record() noexcept {
-  return g_recording != kNothing && t_thread.ours == 0 && t_thread.runs_ahead == 0;
+  return g_recording >= kRecorded && t_thread.ours == 0;
 }
 
 }  // namespace

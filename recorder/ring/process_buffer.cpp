@@ -160,13 +160,7 @@ Ring* ring_of_this_thread(bool for_marks) noexcept {
   if (in_vfork_child()) return nullptr;
   const bool names_files = g_buffer.inherited && !for_marks;
   if (t_thread.ring != nullptr && !g_buffer.file.exists() && !names_files) return t_thread.ring;
-  if (has_dropped_privileges()) {
-    // A new one needs memory.
-    const SignalSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
-    Ring* const spare = guard.held() ? take_spare_ring() : nullptr;
-    if (spare != nullptr) t_thread.ring = spare;
-    return t_thread.ring != nullptr && t_thread.ring->in_file ? t_thread.ring : nullptr;
-  }
+  if (has_dropped_privileges()) return nullptr;  // a new one needs memory
   if (names_files) {
     // A child that goes on with its parent's descriptors opens nothing by itself.
     g_buffer.inherited = false;
@@ -244,24 +238,12 @@ void store_rings() noexcept {
 }
 }  // namespace
 
-void prepare_buffer_for_privilege_drop(bool takes_memory) noexcept {
+void store_before_privilege_drop() noexcept {
   if (!g_buffer.file.exists()) return;
-  mark_memory();
-  ring_of_this_thread();
   const SignalSafeGuard guard(g_buffer_lock);
   store_rings();
   calibrate();
-  if (!takes_memory) {
-    drop_scratch();
-    return;
-  }
-  // What full rings become later has to find its memory.
-  have_scratch();
-  constexpr std::size_t kRoomBytes = 512u << 10;
-  std::size_t capacity = 0;
-  g_buffer.file.room_for(kRoomBytes, capacity);
-  constexpr int kSpareRings = 2;
-  make_spare_rings(kSpareRings);
+  drop_scratch();
 }
 
 void leave_file_system_of(const char* path) noexcept {
@@ -292,15 +274,6 @@ bool has_recorded_calls() noexcept {
 }
 const IoTotals& moved_by_stored_calls() noexcept {
   return g_buffer.moved;
-}
-
-TickReading last_tick_reading(bool may_wait) noexcept {
-  if (has_dropped_privileges()) return {{ticks_now(), 0, 0}, g_buffer.rate};
-  if (may_wait) {
-    const SignalSafeGuard guard(g_buffer_lock);
-    first_calibration();
-  }
-  return {read_clocks(), g_buffer.rate};
 }
 
 namespace {

@@ -87,10 +87,9 @@ bool end_buffer_in_a_hurry(const char* how) noexcept;
 // Removes the file with all calls in it, likewise.
 void drop_buffer() noexcept;
 
-// Stores what was recorded, because the program is about to give up rights (privilege_drop.h), and
-// takes the memory that later records may need. Without `takes_memory` it gives some back instead:
-// what fills its ring is dropped then.
-void prepare_buffer_for_privilege_drop(bool takes_memory) noexcept;
+// Stores what was recorded, because the program is about to give up rights (privilege_drop.h): what
+// other threads still add to their rings fits there or is dropped.
+void store_before_privilege_drop() noexcept;
 
 // The file system that `path` is on is about to be unmounted: if the buffer lies there, it would be
 // busy. The buffer stays in memory, and this process writes its trace at the exit.
@@ -103,14 +102,6 @@ void wait_for_changes_of_buffer() noexcept;
 // Of those that are stored already.
 bool has_recorded_calls() noexcept;
 const IoTotals& moved_by_stored_calls() noexcept;
-
-// The clocks now and what their ticks are worth. `may_wait`: for the lock, and for microseconds in
-// which the rate is taken.
-struct TickReading {
-  ClockReading clocks;
-  TickRate rate;
-};
-TickReading last_tick_reading(bool may_wait) noexcept;
 
 bool buffer_exists() noexcept;
 

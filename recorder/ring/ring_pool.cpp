@@ -16,9 +16,6 @@ namespace {
 // Calls of a thread whose times are kept one by one, by Times. Below an HDF5 call there are many.
 constexpr std::uint16_t kExactCalls[kTimesKinds] = {0, 256, 128, 32, 64};
 
-// Instead of an owner: no numbers of the kernel's, so that nobody takes them for ended threads.
-constexpr long kSpare = -1, kUnknownThread = 0;
-
 // In front of an early ring's records: what describes the ring, and in a cache line of its own the
 // ring's word.
 constexpr std::size_t kDescriptionBytes = 8192, kWordPlace = kDescriptionBytes - 64;
@@ -126,27 +123,6 @@ Ring* ring_for(long thread) noexcept {
     say_once(said, "more threads at once than can be recorded: some calls are counted only");
   }
   return ring;
-}
-
-void make_spare_rings(int count) noexcept {
-  for (int i = 0; i < count; ++i) {
-    Ring* const ring = make_ring(kSpare);
-    if (ring == nullptr) return;
-    --g_buffer.threads;  // it gets its number with its thread
-    move_into_file(place_of(*ring));
-  }
-}
-
-Ring* take_spare_ring() noexcept {
-  for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    RingPlace& place = g_ring_places[i];
-    Ring& ring = *place.ring;
-    if (ring.owner != kSpare || !ring.in_file) continue;
-    give_to(ring, kUnknownThread);
-    g_buffer.file.give_ring(place.segment, ring.thread);
-    return &ring;
-  }
-  return nullptr;
 }
 
 void forget_rings() noexcept {

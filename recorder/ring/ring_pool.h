@@ -9,11 +9,6 @@ namespace iotune::recorder {
 // where there is none, which is said.
 Ring* ring_for(long thread) noexcept;
 
-// Makes rings in the file for threads that begin when no memory can be had any more.
-void make_spare_rings(int count) noexcept;
-// One of these; nullptr where none is left. Makes no system call.
-Ring* take_spare_ring() noexcept;
-
 RingPlace& place_of(const Ring& ring) noexcept;
 // The ring's own pointer to them is wiped by a fork.
 void remember_regions(const Ring& ring, RegionTable* regions) noexcept;

@@ -42,12 +42,6 @@ inline int no_such_call() noexcept {
   return -1;
 }
 
-// The result of a call that a slice of the program may not make while it is run ahead.
-inline int not_in_slice() noexcept {
-  errno = ENOTSUP;
-  return -1;
-}
-
 // HDF5 calls on a file that is sampled out go straight to the real function and touch as little
 // memory as possible: between two large transfers the caches are cold. That file is the only one
 // that is open, so it does not matter which object a call names.
@@ -57,7 +51,7 @@ inline int not_in_slice() noexcept {
 
 // The same of a call that changes what a dataspace selects, and where nothing is recorded at all.
 [[gnu::always_inline]] inline bool is_selection_passed() noexcept {
-  return g_recording == kNothing || is_outside_sample();
+  return g_recording < kRecorded || is_outside_sample();
 }
 
 // The same for a call on a dataspace or a property list, which is not recorded where only a sample

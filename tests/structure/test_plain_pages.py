@@ -24,7 +24,6 @@ TOLERATED = {
     "docs/environment.md": 8,
     "docs/findings.md": 6,
     "docs/import.md": 6,
-    "docs/life-of-a-call.md": 6,
     "docs/logstore.md": 9,
     "docs/models.md": 11,
     "docs/offset-index.md": 3,

@@ -7,7 +7,6 @@
 #include "core/link/at_start.h"
 #include "core/os/raw_syscall.h"
 #include "core/process/privilege_drop.h"
-#include "recorder/wrappers/descriptors/saved_offsets.h"
 
 namespace iotune::recorder {
 
@@ -103,13 +102,7 @@ void PositionWatch::look_before() noexcept {
 bool PositionWatch::place(ssize_t moved, std::int64_t& offset) const noexcept {
   const std::int64_t bytes = moved > 0 ? moved : 0;
   if (has_dropped_privileges()) {
-    // A child that was made since moves it too.
-    const std::uint32_t traits = traits_of_descriptor(fd_);
-    if (may_be_shared(traits) && traits >> 1 != 0) {
-      offset = kUnknownPlace;
-      return true;
-    }
-    offset = saved_offset_before(file_of_descriptor(fd_), moved, appends_);
+    offset = kUnknownPlace;
     return true;
   }
   const long after = raw::lseek(fd_, 0, SEEK_CUR);

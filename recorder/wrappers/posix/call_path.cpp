@@ -3,8 +3,6 @@
 #include <fcntl.h>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/privilege_drop.h"
-#include "core/process/working_directory.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
 
 namespace iotune::recorder {
@@ -14,11 +12,9 @@ template <std::size_t N>
 void begin_with_directory(int directory, ShortText<N>& to) noexcept {
   to.clear();
   if (directory == AT_FDCWD) {
-    const long bytes = working_directory(to.tail(), to.room());
+    const long bytes = raw::getcwd(to.tail(), to.room());
     if (bytes > 1) to.grew(static_cast<std::size_t>(bytes - 1));
     if (bytes <= 0) to.add("?", 1);
-  } else if (has_dropped_privileges()) {
-    to.add("?", 1);
   } else {
     ShortText<64> link;
     link << "/proc/self/fd/" << directory;
@@ -32,12 +28,7 @@ void begin_with_directory(int directory, ShortText<N>& to) noexcept {
 
 bool CallPath::resolve(int directory, const char* path) noexcept {
   resolved_ = path;
-  if (path[0] == '/') {
-    if (root_of_paths()[0] == '\0') return path_is_traced(path);
-    near_ << root_of_paths() << path;
-    resolved_ = near_.c_str();
-    return !near_.cut() && path_is_traced(path);
-  }
+  if (path[0] == '/') return path_is_traced(path);
   while (path[0] == '.' && path[1] == '/') path += 2;
   begin_with_directory(directory, near_);
   near_ << path;

@@ -112,9 +112,9 @@ IOTUNE_EXPORT int __xmknodat(int version, int directory, const char* path, unsig
 IOTUNE_EXPORT int mknodat(int directory, const char* path, unsigned mode,
                           unsigned long device) noexcept {
   static constinit NextSymbol next;
-  return ask_of_path(CallNumber::kmknodat, {directory, path},
-                     next.prepare<int>("mknodat", directory, path, mode, device), directory, mode,
-                     device);
+  return call_on_path(CallNumber::kmknodat, {directory, path},
+                      next.prepare<int>("mknodat", directory, path, mode, device), directory, mode,
+                      device);
 }
 
 }  // extern "C"

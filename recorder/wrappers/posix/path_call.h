@@ -52,24 +52,15 @@ struct Paths {
   const char* second = nullptr;
 };
 
-// A call that changes nothing, so that a slice of the program that runs ahead may make it. This
-// libc may lack it. `numbers`: what is recorded between paths and result.
+// A call that this libc may lack. `numbers`: what is recorded between paths and result.
 template <typename Result, typename... Arguments, typename... Numbers>
-Result ask_of_path(CallNumber number, const Paths& paths, NextCall<Result, Arguments...> real,
-                   Numbers... numbers) noexcept {
+Result call_on_path(CallNumber number, const Paths& paths, NextCall<Result, Arguments...> real,
+                    Numbers... numbers) noexcept {
   if (!real.exists()) return no_such_call();
   PathCall call(paths.directory, paths.path, paths.second_directory, paths.second);
   const Result result = real();
   call.made(number, numbers..., result);
   return result;
-}
-
-// The same of a call that changes what the paths name.
-template <typename... Arguments, typename... Numbers>
-int change_path(CallNumber number, const Paths& paths, NextCall<int, Arguments...> real,
-                Numbers... numbers) noexcept {
-  if (real.exists() && t_thread.runs_ahead != 0) return not_in_slice();
-  return ask_of_path(number, paths, real, numbers...);
 }
 
 }  // namespace iotune::recorder

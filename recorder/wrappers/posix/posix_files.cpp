@@ -15,7 +15,6 @@
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
-#include "recorder/wrappers/descriptors/saved_offsets.h"
 #include "recorder/wrappers/object_table.h"
 #include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/posix/path_call.h"
@@ -42,19 +41,6 @@ bool flags_are_traced(int flags) noexcept {
   return (flags & (O_PATH | O_DIRECTORY)) == 0;
 }
 
-// A slice that runs ahead may read files of its own, and nobody hears of it.
-template <typename Call>
-int open_in_slice(int flags, Call call) noexcept {
-  constexpr int kMakes = O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
-  if ((flags & O_ACCMODE) != O_RDONLY || (flags & kMakes) != 0) {
-    errno = EROFS;
-    return -1;
-  }
-  const int fd = call(flags);
-  if (fd >= 0) set_file_of_descriptor(fd, 0);
-  return fd;
-}
-
 // One open in any form: `open` makes the real one, with the flags that it is given.
 template <typename Open, typename Write>
 int traced_open(CallNumber number, int directory, const char* path, int flags, Open open,
@@ -65,7 +51,6 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     tell_opened(fd, used);
     return fd;
   };
-  if (t_thread.runs_ahead != 0) return open_in_slice(flags, call);
   CallScope scope(Layer::kPosix);
   if (!scope.active() || path == nullptr || in_vfork_child()) return call(flags);
   // Most opens are of absolute paths that are not traced: no memory is needed to say so.
@@ -114,9 +99,6 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     record.commit();
   }
   if (fd >= 0) note_descriptor(fd, absolute.c_str(), (flags & O_APPEND) != 0);
-  if (fd >= 0 && has_dropped_privileges()) {
-    save_offset_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
-  }
   return fd;
 }
 
@@ -211,7 +193,6 @@ int synchronised(CallNumber number, int fd, Call call) noexcept {
 
 template <typename Call>
 int cut(int fd, std::int64_t bytes, Call call) noexcept {
-  if (t_thread.runs_ahead != 0) return not_in_slice();
   return traced_call<Layer::kPosix, int>(CallNumber::kftruncate, fd, file_of_descriptor(fd), call,
                                          bytes);
 }
@@ -320,7 +301,6 @@ IOTUNE_EXPORT int close(int fd) {
   const auto real = next.prepare<int>("close", fd);
   // Taken out before the call: another thread's open may get the number at once.
   const std::uint32_t file = file_of_descriptor(fd);
-  if (file != 0 && t_thread.runs_ahead != 0) return 0;  // the program's
   const Closing closing(fd);
   leave_descriptor(fd);
   return traced_call<Layer::kPosix, int>(CallNumber::kclose, fd, file, real);

@@ -12,7 +12,6 @@
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "recorder/wrappers/descriptors/saved_offsets.h"
 #include "recorder/wrappers/posix/aio_request.h"
 #include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/traced_call.h"
@@ -82,7 +81,6 @@ ssize_t make_reported(Transfer transfer, Call call, Position position) noexcept 
 __attribute__((noinline)) ssize_t move_between(const Side& from, const Side& to, std::size_t count,
                                                unsigned flags, Make make,
                                                const void* call) noexcept {
-  if (t_thread.runs_ahead != 0) return not_in_slice();
   if (from.file == 0 && to.file == 0) return make(call);
   const Side& side = to.file != 0 ? to : from;
   std::optional<PositionWatch> from_watch, to_watch;
@@ -132,7 +130,6 @@ struct VectorCall {
 
 __attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make,
                                               const void* call) noexcept {
-  if (t_thread.runs_ahead != 0) return not_in_slice();
   const std::uint32_t file = file_of_descriptor(asked.fd);
   if (file == 0) return make(call);
   const bool reads = asked.reads();
@@ -207,7 +204,6 @@ void record_request(const CallScope& scope, CallNumber number, const AioRequest&
 
 __attribute__((noinline)) ssize_t make_request(CallNumber number, const void* request, Make make,
                                                const void* call) noexcept {
-  if (t_thread.runs_ahead != 0) return not_in_slice();
   if (request == nullptr) return make(call);
   const AioRequest asked = read_aio_request(request);
   const std::uint32_t file = file_of_descriptor(asked.fd);
@@ -235,7 +231,6 @@ int synchronised(int operation, const void* request, NextCall<int, int, void*> c
 template <typename Call>
 int list_requested(void* const* list, int count, Call call) noexcept {
   if (!call.exists()) return no_such_call();
-  if (t_thread.runs_ahead != 0) return not_in_slice();
   if (list == nullptr || in_vfork_child()) return call();
   CallScope scope(Layer::kPosix);
   if (!scope.active()) return call();

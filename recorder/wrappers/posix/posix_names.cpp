@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/working_directory.h"
 #include "recorder/wrappers/posix/path_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -16,7 +15,6 @@ namespace {
 template <typename Call, typename... Numbers>
 int linked_to_text(CallNumber number, const char* target, const Paths& paths, Call real,
                    Numbers... numbers) noexcept {
-  if (t_thread.runs_ahead != 0) return not_in_slice();
   PathCall call(paths.directory, paths.path, 0, nullptr);
   call.text_in_front(target);
   const int result = real();
@@ -30,41 +28,43 @@ extern "C" {
 
 IOTUNE_EXPORT int unlink(const char* path) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::kunlink, {raw::kAtFdcwd, path}, next.prepare<int>("unlink", path));
+  return call_on_path(CallNumber::kunlink, {raw::kAtFdcwd, path},
+                      next.prepare<int>("unlink", path));
 }
 IOTUNE_EXPORT int unlinkat(int directory, const char* path, int flags) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::kunlinkat, {directory, path},
-                     next.prepare<int>("unlinkat", directory, path, flags), directory, flags);
+  return call_on_path(CallNumber::kunlinkat, {directory, path},
+                      next.prepare<int>("unlinkat", directory, path, flags), directory, flags);
 }
 IOTUNE_EXPORT int remove(const char* path) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::kremove, {raw::kAtFdcwd, path}, next.prepare<int>("remove", path));
+  return call_on_path(CallNumber::kremove, {raw::kAtFdcwd, path},
+                      next.prepare<int>("remove", path));
 }
 
 IOTUNE_EXPORT int mkdir(const char* path, unsigned mode) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::kmkdir, {raw::kAtFdcwd, path},
-                     next.prepare<int>("mkdir", path, mode), mode);
+  return call_on_path(CallNumber::kmkdir, {raw::kAtFdcwd, path},
+                      next.prepare<int>("mkdir", path, mode), mode);
 }
 IOTUNE_EXPORT int mkdirat(int directory, const char* path, unsigned mode) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::kmkdirat, {directory, path},
-                     next.prepare<int>("mkdirat", directory, path, mode), directory, mode);
+  return call_on_path(CallNumber::kmkdirat, {directory, path},
+                      next.prepare<int>("mkdirat", directory, path, mode), directory, mode);
 }
 IOTUNE_EXPORT int rmdir(const char* path) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::krmdir, {raw::kAtFdcwd, path}, next.prepare<int>("rmdir", path));
+  return call_on_path(CallNumber::krmdir, {raw::kAtFdcwd, path}, next.prepare<int>("rmdir", path));
 }
 IOTUNE_EXPORT int mkfifo(const char* path, unsigned mode) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::kmkfifo, {raw::kAtFdcwd, path},
-                     next.prepare<int>("mkfifo", path, mode), mode);
+  return call_on_path(CallNumber::kmkfifo, {raw::kAtFdcwd, path},
+                      next.prepare<int>("mkfifo", path, mode), mode);
 }
 IOTUNE_EXPORT int mknod(const char* path, unsigned mode, unsigned long device) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::kmknod, {raw::kAtFdcwd, path},
-                     next.prepare<int>("mknod", path, mode, device), mode, device);
+  return call_on_path(CallNumber::kmknod, {raw::kAtFdcwd, path},
+                      next.prepare<int>("mknod", path, mode, device), mode, device);
 }
 
 IOTUNE_EXPORT int chdir(const char* path) noexcept {
@@ -73,27 +73,24 @@ IOTUNE_EXPORT int chdir(const char* path) noexcept {
   PathCall call(raw::kAtFdcwd, path, 0, nullptr);
   const int result = real();
   call.made(CallNumber::kchdir, result);
-  if (result == 0) working_directory_changed(path);
   return result;
 }
 IOTUNE_EXPORT int fchdir(int directory) noexcept {
   static constinit NextSymbol next;
-  const int result = next.prepare<int>("fchdir", directory)();
-  if (result == 0) working_directory_changed(nullptr);
-  return result;
+  return next.prepare<int>("fchdir", directory)();
 }
 
 IOTUNE_EXPORT ssize_t readlink(const char* path, char* buffer, std::size_t size) noexcept {
   static constinit NextSymbol next;
-  return ask_of_path(CallNumber::kreadlink, {raw::kAtFdcwd, path},
-                     next.prepare<ssize_t>("readlink", path, buffer, size), size);
+  return call_on_path(CallNumber::kreadlink, {raw::kAtFdcwd, path},
+                      next.prepare<ssize_t>("readlink", path, buffer, size), size);
 }
 IOTUNE_EXPORT ssize_t readlinkat(int directory, const char* path, char* buffer,
                                  std::size_t size) noexcept {
   static constinit NextSymbol next;
-  return ask_of_path(CallNumber::kreadlinkat, {directory, path},
-                     next.prepare<ssize_t>("readlinkat", directory, path, buffer, size), directory,
-                     size);
+  return call_on_path(CallNumber::kreadlinkat, {directory, path},
+                      next.prepare<ssize_t>("readlinkat", directory, path, buffer, size), directory,
+                      size);
 }
 IOTUNE_EXPORT int symlink(const char* target, const char* path) noexcept {
   static constinit NextSymbol next;
@@ -108,31 +105,31 @@ IOTUNE_EXPORT int symlinkat(const char* target, int directory, const char* path)
 
 IOTUNE_EXPORT int rename(const char* path, const char* second) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::krename, {raw::kAtFdcwd, path, raw::kAtFdcwd, second},
-                     next.prepare<int>("rename", path, second));
+  return call_on_path(CallNumber::krename, {raw::kAtFdcwd, path, raw::kAtFdcwd, second},
+                      next.prepare<int>("rename", path, second));
 }
 IOTUNE_EXPORT int renameat(int from, const char* path, int to, const char* second) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::krenameat, {from, path, to, second},
-                     next.prepare<int>("renameat", from, path, to, second), from, to);
+  return call_on_path(CallNumber::krenameat, {from, path, to, second},
+                      next.prepare<int>("renameat", from, path, to, second), from, to);
 }
 IOTUNE_EXPORT int renameat2(int from, const char* path, int to, const char* second,
                             unsigned flags) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::krenameat2, {from, path, to, second},
-                     next.prepare<int>("renameat2", from, path, to, second, flags), from, to,
-                     flags);
+  return call_on_path(CallNumber::krenameat2, {from, path, to, second},
+                      next.prepare<int>("renameat2", from, path, to, second, flags), from, to,
+                      flags);
 }
 IOTUNE_EXPORT int link(const char* path, const char* second) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::klink, {raw::kAtFdcwd, path, raw::kAtFdcwd, second},
-                     next.prepare<int>("link", path, second));
+  return call_on_path(CallNumber::klink, {raw::kAtFdcwd, path, raw::kAtFdcwd, second},
+                      next.prepare<int>("link", path, second));
 }
 IOTUNE_EXPORT int linkat(int from, const char* path, int to, const char* second,
                          int flags) noexcept {
   static constinit NextSymbol next;
-  return change_path(CallNumber::klinkat, {from, path, to, second},
-                     next.prepare<int>("linkat", from, path, to, second, flags), from, to, flags);
+  return call_on_path(CallNumber::klinkat, {from, path, to, second},
+                      next.prepare<int>("linkat", from, path, to, second, flags), from, to, flags);
 }
 
 }  // extern "C"

@@ -15,8 +15,7 @@ using PosixFallocate = NextCall<int, int, std::int64_t, std::int64_t>;
 
 // Its result is the error.
 int allocate(int fd, std::int64_t offset, std::int64_t bytes, PosixFallocate real) noexcept {
-  if (real.exists() && t_thread.runs_ahead != 0) return ENOTSUP;
-  return ask_of_descriptor(CallNumber::kposix_fallocate, fd, real, offset, bytes);
+  return call_on_descriptor(CallNumber::kposix_fallocate, fd, real, offset, bytes);
 }
 
 }  // namespace
@@ -25,15 +24,15 @@ extern "C" {
 
 IOTUNE_EXPORT int fallocate(int fd, int mode, std::int64_t offset, std::int64_t bytes) noexcept {
   static constinit NextSymbol next;
-  return change_descriptor(CallNumber::kfallocate, fd,
-                           next.prepare<int>("fallocate", fd, mode, offset, bytes), mode, offset,
-                           bytes);
+  return call_on_descriptor(CallNumber::kfallocate, fd,
+                            next.prepare<int>("fallocate", fd, mode, offset, bytes), mode, offset,
+                            bytes);
 }
 IOTUNE_EXPORT int fallocate64(int fd, int mode, std::int64_t offset, std::int64_t bytes) noexcept {
   static constinit NextSymbol next;
-  return change_descriptor(CallNumber::kfallocate, fd,
-                           next.prepare<int>("fallocate64", fd, mode, offset, bytes), mode, offset,
-                           bytes);
+  return call_on_descriptor(CallNumber::kfallocate, fd,
+                            next.prepare<int>("fallocate64", fd, mode, offset, bytes), mode, offset,
+                            bytes);
 }
 IOTUNE_EXPORT int posix_fallocate(int fd, std::int64_t offset, std::int64_t bytes) noexcept {
   static constinit NextSymbol next;
@@ -47,38 +46,38 @@ IOTUNE_EXPORT int posix_fallocate64(int fd, std::int64_t offset, std::int64_t by
 IOTUNE_EXPORT int posix_fadvise(int fd, std::int64_t offset, std::int64_t bytes,
                                 int advice) noexcept {
   static constinit NextSymbol next;
-  return ask_of_descriptor(CallNumber::kposix_fadvise, fd,
-                           next.prepare<int>("posix_fadvise", fd, offset, bytes, advice), offset,
-                           bytes, advice);
+  return call_on_descriptor(CallNumber::kposix_fadvise, fd,
+                            next.prepare<int>("posix_fadvise", fd, offset, bytes, advice), offset,
+                            bytes, advice);
 }
 IOTUNE_EXPORT int posix_fadvise64(int fd, std::int64_t offset, std::int64_t bytes,
                                   int advice) noexcept {
   static constinit NextSymbol next;
-  return ask_of_descriptor(CallNumber::kposix_fadvise, fd,
-                           next.prepare<int>("posix_fadvise64", fd, offset, bytes, advice), offset,
-                           bytes, advice);
+  return call_on_descriptor(CallNumber::kposix_fadvise, fd,
+                            next.prepare<int>("posix_fadvise64", fd, offset, bytes, advice), offset,
+                            bytes, advice);
 }
 IOTUNE_EXPORT ssize_t readahead(int fd, std::int64_t offset, std::size_t bytes) noexcept {
   static constinit NextSymbol next;
-  return ask_of_descriptor(CallNumber::kreadahead, fd,
-                           next.prepare<ssize_t>("readahead", fd, offset, bytes), offset, bytes);
+  return call_on_descriptor(CallNumber::kreadahead, fd,
+                            next.prepare<ssize_t>("readahead", fd, offset, bytes), offset, bytes);
 }
 IOTUNE_EXPORT int sync_file_range(int fd, std::int64_t offset, std::int64_t bytes,
                                   unsigned flags) noexcept {
   static constinit NextSymbol next;
-  return ask_of_descriptor(CallNumber::ksync_file_range, fd,
-                           next.prepare<int>("sync_file_range", fd, offset, bytes, flags), offset,
-                           bytes, flags);
+  return call_on_descriptor(CallNumber::ksync_file_range, fd,
+                            next.prepare<int>("sync_file_range", fd, offset, bytes, flags), offset,
+                            bytes, flags);
 }
 IOTUNE_EXPORT int syncfs(int fd) noexcept {
   static constinit NextSymbol next;
-  return ask_of_descriptor(CallNumber::ksyncfs, fd, next.prepare<int>("syncfs", fd));
+  return call_on_descriptor(CallNumber::ksyncfs, fd, next.prepare<int>("syncfs", fd));
 }
 
 IOTUNE_EXPORT int flock(int fd, int operation) noexcept {
   static constinit NextSymbol next;
-  return ask_of_descriptor(CallNumber::kflock, fd, next.prepare<int>("flock", fd, operation),
-                           operation);
+  return call_on_descriptor(CallNumber::kflock, fd, next.prepare<int>("flock", fd, operation),
+                            operation);
 }
 
 }  // extern "C"

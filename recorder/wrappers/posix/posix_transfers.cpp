@@ -5,14 +5,12 @@
 
 #include <cstdarg>
 
-#include "core/process/privilege_drop.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "recorder/wrappers/descriptors/saved_offsets.h"
 #include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -119,26 +117,6 @@ constexpr std::int64_t bytes_asked(CallNumber number, std::int64_t first) noexce
   return kCountPlace[number] == CallMeaning::kNowhere ? -1 : first;
 }
 
-__attribute__((noinline, cold)) ssize_t fail_with(int error) noexcept {
-  errno = error;
-  return -1;
-}
-
-// A slice of the program that is run ahead moves no data.
-__attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) noexcept {
-  const OwnCode own;
-  const auto [first, second] = asked.numbers;
-  const bool at_position = is_at_position(asked.number);
-  if (!is_seek(asked.number) && !at_position && second < 0) return fail_with(EINVAL);
-  const std::int64_t result =
-      is_seek(asked.number)
-          ? g_transfer_hooks.slice_seek(asked.fd, asked.file, first, static_cast<int>(second))
-          : g_transfer_hooks.slice_transfer({asked.fd, asked.file, is_read(asked.number), false,
-                                             at_position ? -1 : second,
-                                             bytes_asked(asked.number, first), 0, 0});
-  return result < 0 ? fail_with(static_cast<int>(-result)) : result;
-}
-
 // Serves the read from what was read ahead, or returns kMakeTheCall.
 std::int64_t serve(const PlainTransfer& asked, Transfer& transfer) noexcept {
   const OwnCode own;
@@ -153,7 +131,6 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                                                ssize_t (*make)(const void*),
                                                const void* call) noexcept {
   ThreadState& thread = t_thread;
-  if (__builtin_expect(thread.runs_ahead != 0, 0)) return ahead_call(asked);
   const bool reports = g_recording == kWatched && !is_seek(asked.number);
   const bool at_position = is_at_position(asked.number);
   Transfer transfer{asked.fd,
@@ -209,7 +186,7 @@ __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
                                                    const AppendWatch* append,
                                                    const Call& call) noexcept {
   const ThreadState& thread = t_thread;
-  if (g_recording == kNothing || thread.ours != 0 || (thread.layers & kPassed) != 0) {
+  if (g_recording < kRecorded || thread.ours != 0 || (thread.layers & kPassed) != 0) {
     return call();
   }
   return watched_call(
@@ -217,15 +194,9 @@ __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
       [](const void* made) -> ssize_t { return (*static_cast<const Call*>(made))(); }, &call);
 }
 
-// Inside an HDF5 call that is not recorded, and not in a slice that is run ahead.
+// Inside an HDF5 call that is not recorded.
 __attribute__((always_inline)) inline bool is_unrecorded() noexcept {
-  const ThreadState& thread = t_thread;
-  return (thread.layers & kUnrecordedBit) != 0 && thread.runs_ahead == 0;
-}
-
-// A slice that is run ahead writes to no file, traced or not.
-__attribute__((always_inline)) inline bool is_refused(CallNumber number) noexcept {
-  return is_write(number) && t_thread.runs_ahead != 0;
+  return (t_thread.layers & kUnrecordedBit) != 0;
 }
 
 // A write whose bytes may go to another offset than the program names.
@@ -251,7 +222,7 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
                                                          std::int64_t first, std::int64_t second,
                                                          const void* memory, Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
-  if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
+  if (__builtin_expect(file == 0, 1)) return call();
   if (is_write(number) && __builtin_expect(place_is_asked(fd), 0)) {
     const Call copied = call;
     return appending({number, fd, file, {first, second}, memory}, copied);
@@ -274,7 +245,7 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
                                                           std::int64_t size, const void* memory,
                                                           Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
-  if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
+  if (__builtin_expect(file == 0, 1)) return call();
   const PositionWatch watch(fd, file, is_write(number) ? Way::kWrites : Way::kReads);
   ssize_t result = 0;
   std::uint64_t start = 0, duration = 0;
@@ -293,8 +264,7 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
 template <typename Call>
 int formatted(int fd, Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
-  if (file == 0)
-    return static_cast<int>(is_refused(CallNumber::kwrite) ? fail_with(EROFS) : call());
+  if (file == 0) return call();
   const PositionWatch watch(fd, file, Way::kWrites);
   // Its length is known after the call.
   return static_cast<int>(
@@ -308,7 +278,6 @@ template <typename Call>
   if (const std::uint32_t file = file_of_descriptor(fd); file != 0) {
     constexpr int kFromHere = 1;  // SEEK_CUR, which with 0 only asks
     if (offset != 0 || whence != kFromHere) count_move_of_position(file);
-    if (has_dropped_privileges()) save_offset_after_seek(file, position);
   }
   return position;
 }

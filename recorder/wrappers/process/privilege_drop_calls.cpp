@@ -1,17 +1,19 @@
 // Wrappers of the calls by which a program takes rights away from itself (privilege_drop.h), or the
 // place of our buffer. They are not recorded. prctl and syscall have all the words that they may
 // have: a word that the program did not pass is handed on as it is.
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "core/os/raw_syscall.h"
 #include "core/process/privilege_drop.h"
-#include "core/process/working_directory.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/process/privilege_drop_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
@@ -23,11 +25,10 @@ constexpr long kUnchanged = -1;  // of setresuid and its like
 
 // Makes the call, which drops privileges where `drops`.
 template <typename Call>
-auto dropping(bool drops, Loss loss, Call call, bool all_threads = false,
-              MemoryLimit limit = {}) noexcept {
+auto dropping(bool drops, Loss loss, Call call, bool all_threads = false) noexcept {
   if (!drops) return call();
   const int kept = errno;
-  PrivilegeDropCall drop(loss, limit);
+  PrivilegeDropCall drop(loss);
   if (all_threads) drop.wait_for_other_threads();
   errno = kept;
   const auto result = call();
@@ -46,15 +47,28 @@ bool is_other_user(std::uint64_t user) noexcept {
          asked != static_cast<std::int32_t>(effective_user());
 }
 
+// Whether a limit leaves less room above what the process has than iotune may come to need.
+bool is_short_of_memory(std::uint64_t limit) noexcept {
+  const int fd = raw::open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+  char text[32] = {};
+  if (fd < 0) return true;
+  raw::read(fd, text, sizeof text - 1);
+  raw::close(fd);
+  constexpr std::uint64_t kEnoughBytes = 256u << 20;
+  return limit < std::strtoull(text, nullptr, 10) * getauxval(AT_PAGESZ) + kEnoughBytes;
+}
+
 // A limit that iotune's own files or memory may meet, and that goes down.
 bool is_tighter(int resource, const struct rlimit& wanted) noexcept {
   // Descriptors of iotune's own lie high (core/files/descriptor.h), and need such a number.
   constexpr rlim_t kFewDescriptors = 64;
   if (has_dropped_privileges()) return false;
   switch (resource) {
-    case RLIMIT_FSIZE:
     case RLIMIT_AS:
     case RLIMIT_DATA:
+      if (!is_short_of_memory(wanted.rlim_cur)) return false;
+      break;
+    case RLIMIT_FSIZE:
       break;
     case RLIMIT_NOFILE:
       if (wanted.rlim_cur > kFewDescriptors) return false;
@@ -70,10 +84,8 @@ bool is_tighter(int resource, const void* limit) noexcept {
   return limit != nullptr && is_tighter(resource, *static_cast<const struct rlimit*>(limit));
 }
 
-MemoryLimit memory_limit(int resource, const void* limit) noexcept {
-  if (limit == nullptr || (resource != RLIMIT_AS && resource != RLIMIT_DATA)) return {};
-  return {resource == RLIMIT_AS ? MemoryLimit::Of::kAddresses : MemoryLimit::Of::kData,
-          static_cast<const struct rlimit*>(limit)->rlim_cur};
+Loss loss_of_limit(int resource) noexcept {
+  return resource == RLIMIT_DATA ? Loss::kData : Loss::kFiles;
 }
 
 bool is_own_process(long pid) noexcept {
@@ -85,26 +97,21 @@ bool moves_files(std::uint64_t flags) noexcept {
   return (flags & (CLONE_NEWNS | CLONE_NEWUSER)) != 0;
 }
 
-Loss loss_of_seccomp(bool strict) noexcept {
-  return strict ? Loss::kCallsAndCounter : Loss::kCalls;
-}
-
 struct Drop {
   bool does;
   Loss loss;
-  MemoryLimit limit = {};
 };
 
 Drop of_limit(int resource, const void* limit) noexcept {
-  return {is_tighter(resource, limit), Loss::kFiles, memory_limit(resource, limit)};
+  return {is_tighter(resource, limit), loss_of_limit(resource)};
 }
 
 Drop of_prctl(long option, long argument) noexcept {
   switch (option) {
     case PR_SET_SECCOMP:
-      return {true, loss_of_seccomp(argument == SECCOMP_MODE_STRICT)};
+      return {true, Loss::kCalls};
     case PR_SET_TSC:
-      return {argument == PR_TSC_SIGSEGV, Loss::kCounter};
+      return {argument == PR_TSC_SIGSEGV, Loss::kCalls};
     default:
       return {false, Loss::kFiles};
   }
@@ -117,8 +124,7 @@ Drop of_prctl(long option, long argument) noexcept {
 Drop of_syscall(long number, long a, long b, long c) noexcept {
   switch (number) {
     case SYS_seccomp:
-      return {a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER,
-              loss_of_seccomp(a == SECCOMP_SET_MODE_STRICT)};
+      return {a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER, Loss::kCalls};
     case SYS_prctl:
       return of_prctl(a, b);
     case SYS_setuid:
@@ -179,8 +185,8 @@ int set_user(unsigned user, Call call) noexcept {
 
 template <typename Call>
 int set_limit(int pid, int resource, const struct rlimit* limit, Call call) noexcept {
-  return dropping(is_own_process(pid) && is_tighter(resource, limit), Loss::kFiles, call, false,
-                  memory_limit(resource, limit));
+  return dropping(is_own_process(pid) && is_tighter(resource, limit), loss_of_limit(resource),
+                  call);
 }
 
 }  // namespace
@@ -213,12 +219,10 @@ constexpr NumberSet iotune_privilege_drop_numbers = set_of_numbers();
                                                                             long f) noexcept {
   auto* const real = iotune_next_syscall.find_as<SystemCall>("syscall");
   if (number == SYS_umount2) leave_for_unmount(reinterpret_cast<const char*>(a));
-  const auto [drops, loss, limit] = of_syscall(number, a, b, c);
+  const auto [drops, loss] = of_syscall(number, a, b, c);
   const bool all_threads = number == SYS_seccomp && (b & SECCOMP_FILTER_FLAG_TSYNC) != 0;
-  const long result = dropping(
-      drops, loss, [=] { return real(number, a, b, c, d, e, f); }, all_threads, limit);
-  if (number == SYS_chroot && result == 0) root_changes(reinterpret_cast<const char*>(a));
-  return result;
+  return dropping(
+      drops, loss, [=] { return real(number, a, b, c, d, e, f); }, all_threads);
 }
 
 [[gnu::visibility("hidden"), gnu::used]] long iotune_first_syscall(long number, long a, long b,
@@ -276,9 +280,7 @@ int own_prctl(int option, long a, long b, long c, long d) noexcept {
 
 IOTUNE_EXPORT int chroot(const char* path) noexcept {
   static constinit NextSymbol next;
-  const int result = dropping(true, Loss::kFiles, next.prepare<int>("chroot", path));
-  if (result == 0) root_changes(path);
-  return result;
+  return dropping(true, Loss::kFiles, next.prepare<int>("chroot", path));
 }
 
 IOTUNE_EXPORT int setns(int fd, int kinds) noexcept {

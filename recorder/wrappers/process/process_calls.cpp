@@ -1,6 +1,5 @@
 // Wrappers of POSIX calls that are about the process and none of its files: recorded where it has
 // a trace by then, so that they alone never make one.
-#include "core/process/working_directory.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/posix/path_call.h"
@@ -14,7 +13,7 @@ namespace {
 
 template <typename Result, typename Call, typename Write>
 Result of_process(CallNumber number, Call call, Write write) noexcept {
-  if (!g_recording || t_thread.ours != 0 || !buffer_exists()) return call();
+  if (g_recording < kRecorded || t_thread.ours != 0 || !buffer_exists()) return call();
   if (is_the_end_of_mpi(t_thread.layers & kLayerBits)) return call();
   return recorded_call<Layer::kPosix, Result>(call, [&](const CallScope& scope, Result result) {
     RecordWriter record(scope, number, Times::kControl);

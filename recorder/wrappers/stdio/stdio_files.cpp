@@ -28,11 +28,6 @@ using FILE = _IO_FILE;
 namespace iotune::recorder {
 namespace {
 
-FILE* no_stream_in_slice() noexcept {
-  not_in_slice();
-  return nullptr;
-}
-
 // As far as the hooks go by them.
 int flags_of_mode(const char* mode) noexcept {
   if (mode == nullptr || mode[0] == 'r') return O_RDONLY;
@@ -42,7 +37,6 @@ int flags_of_mode(const char* mode) noexcept {
 // A call that makes a stream of a path.
 template <typename Open>
 FILE* opened(CallNumber number, const char* path, const char* mode, Open open) noexcept {
-  if (t_thread.runs_ahead != 0) return no_stream_in_slice();
   const auto call = [=]() __attribute__((noinline)) {
     const PathChange change(AT_FDCWD, mode != nullptr && mode[0] == 'w' ? path : nullptr);
     FILE* const stream = open();
@@ -107,10 +101,6 @@ template <typename Call>
                                                       Call call) noexcept {
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
-  if (t_thread.runs_ahead != 0) {
-    not_in_slice();
-    return 0;
-  }
   if (file == 0) return call();
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return call();
@@ -170,7 +160,6 @@ void leave_stream(FILE* stream) noexcept {
 
 template <typename Call>
 FILE* reopened(const char* path, const char* mode, FILE* stream, Call call) noexcept {
-  if (t_thread.runs_ahead != 0) return no_stream_in_slice();
   const Closing closing(descriptor_of(stream));
   leave_stream(stream);
   return opened(CallNumber::kfreopen, path, mode, call);
@@ -192,7 +181,6 @@ int moved(CallNumber number, FILE* stream, Call call, Numbers... numbers) noexce
 }
 
 int closed(FILE* stream, int (*real)(FILE*)) noexcept {
-  if (t_thread.runs_ahead != 0) return not_in_slice();
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
   const Closing closing(fd);

@@ -24,7 +24,6 @@ void record(const CallScope& scope, CallNumber number, int fd, std::uint32_t fil
 // `bytes_of(result)`: what such a result says to have been written.
 template <typename Call, typename Bytes>
 int written(CallNumber number, FILE* stream, Call call, Bytes bytes_of) noexcept {
-  if (t_thread.runs_ahead != 0) return not_in_slice();
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
   if (file == 0) return call();

@@ -23,7 +23,7 @@ def code(place: Place) -> None:
 
 
 def reads(place: Place) -> None:
-    """Its reads are prefetches at offsets of its own; it can change nothing."""
+    """Its reads are prefetches at offsets of its own; it writes nothing."""
     if not fuse_works(place):
         return
     data_file(place, 64 << 20)

@@ -82,7 +82,7 @@ def in_handler(place: Place) -> None:
     if not fuse_works(place):
         return
     data_file(place, 64 << 20)
-    hows = ("plain", "nodefer", "nodefer-kept", "stack")
+    hows = ("plain", "stack")
     for how, thread in itertools.product(hows, ([], ["thread"])):
         with mounted(place, place.scratch / "fuse.iotrace", 1) as mount:
             done = place.right(place.run(place.bin / "reads_in_handler", mount / "data", how,

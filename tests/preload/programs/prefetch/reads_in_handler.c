@@ -1,11 +1,9 @@
 /* Reads by a pattern inside of a signal handler, then outside; counts the process's threads.
  *
- *   reads_in_handler FILE plain|nodefer|nodefer-kept|stack [thread]
+ *   reads_in_handler FILE plain|stack [thread]
  *
- * `nodefer`: the handler's signal is not blocked while it runs; `nodefer-kept`: nor is the handler
- * gone when main reads; `stack`: it runs on a stack of its
- * own; `thread`: all of it in a thread of its own. On stdout: the threads after the handler's
- * reads, and after those of main. */
+ * `stack`: the handler runs on a stack of its own; `thread`: all of it in a thread of its own. On
+ * stdout: the threads after the handler's reads, and after those of main. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -44,7 +42,6 @@ static void* run(void* how) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
-  if (strncmp(how, "nodefer", 7) == 0) action.sa_flags = SA_NODEFER;
   if (strcmp(how, "stack") == 0) {
     const stack_t stack = {malloc(1 << 20), 0, 1 << 20};
     sigaltstack(&stack, NULL);
@@ -52,9 +49,6 @@ static void* run(void* how) {
   }
   sigaction(SIGUSR1, &action, NULL);
   raise(SIGUSR1);
-  if (strcmp(how, "plain") != 0 && strcmp(how, "nodefer-kept") != 0) {
-    signal(SIGUSR1, SIG_DFL);
-  }
   read_some(30, 30);
   printf("%d %d\n", threads_in_handler, threads());
   return NULL;

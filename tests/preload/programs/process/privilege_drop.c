@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kBlock = 1000, kBlocks = 3, kMany = 20000 };
+enum { kBlock = 1000, kBlocks = 3 };
 
 #if defined(__x86_64__)
 // A raw system call, which no preload sees; words that are not given are 0.
@@ -108,7 +108,7 @@ static void drop_privileges(void) {
              (int)(child ? sizeof with_child / sizeof *with_child : sizeof few / sizeof *few),
              SECCOMP_RET_KILL_PROCESS);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 && !is("user")) fail("no new privileges");
-  if (is("prctl") || is("many") || is("later-thread") || child) {
+  if (is("prctl") || child) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) fail("prctl");
   } else if (is("syscall")) {
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) fail("seccomp");
@@ -135,6 +135,8 @@ static void drop_privileges(void) {
   } else if (is("memory")) {
     limit(RLIMIT_AS, 1 << 20);
     watch();
+  } else if (is("much-memory")) {
+    limit(RLIMIT_AS, (rlim_t)1 << 36);
   } else if (is("mounts")) {
     if (unshare(CLONE_NEWNS) != 0) fail("unshare");
     watch();
@@ -152,22 +154,6 @@ static void drop_privileges(void) {
   } else if (is("counter")) {
     if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0) fail("counter");
 #endif
-  }
-}
-
-// Begins before the privilege drop and makes its first recorded call after it.
-static volatile int later_file = -1, later_done;
-
-static void* later_thread(void* unused) {
-  (void)unused;
-  static char text[kBlock];
-  while (later_file < 0) {
-  }
-  for (int i = 0; i < kBlocks; i++) {
-    if (pwrite(later_file, text, kBlock, kBlock * (kBlocks + i)) != kBlock) _exit(11);
-  }
-  later_done = 1;
-  for (;;) {
   }
 }
 
@@ -203,25 +189,10 @@ int main(int count, char** arguments) {
   if (lseek(before, 0, SEEK_SET) != 0) fail("lseek");
   // Strict mode allows no open.
   int after = is("strict") ? open("after", O_WRONLY | O_CREAT | O_TRUNC, 0644) : -1;
-  pthread_t later;
-  if (is("later-thread") && pthread_create(&later, NULL, later_thread, NULL) != 0) fail("thread");
   drop_privileges();
   if (after < 0) after = open("after", O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (after < 0) _exit(6);
   move(after, before, block);
-  if (is("many")) {
-    // More than a ring holds, in no order.
-    uint32_t state = 1;
-    for (int i = 0; i < kMany; i++) {
-      state = state * 1664525u + 1013904223u;
-      if (pwrite(after, block, 1 + state % 64, 3000 + (off_t)(state >> 12)) < 0) _exit(7);
-    }
-  }
-  if (is("later-thread")) {
-    later_file = after;
-    while (!later_done) {
-    }
-  }
   if (is("child")) {
     const long pid = raw(SYS_clone, 17, 0, 0);
     if (pid == 0) {

@@ -1,4 +1,4 @@
-#include "prefetch/preload/slice.h"
+#include "prefetch/slices/slice.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -16,8 +16,9 @@
 #include "core/os/signal_context.h"
 #include "core/process/process_events.h"
 #include "prefetch/preload/helper_thread.h"
-#include "prefetch/preload/pending_writes.h"
 #include "prefetch/preload/thread_lock.h"
+#include "prefetch/slices/pending_writes.h"
+#include "prefetch/slices/slice_calls.h"
 
 namespace iotune::prefetch {
 
@@ -131,14 +132,16 @@ std::int64_t read_ahead(int fd, const struct stat& status, Extent extent) noexce
 
 void* run_slice(void*) noexcept {
   leave_single_core();
-  g_host->runs_ahead(true);
+  g_host->thread_is_ours();
+  enter_slice();
   g_slice->run(g_slice->argument);
-  g_host->runs_ahead(false);
+  leave_slice();
   g_slice_runs.store(false, std::memory_order_release);
   return nullptr;
 }
 
 constinit AfterFork g_after_fork([]() noexcept {
+  leave_slice();
   g_lock.unlock();
   g_slice_runs.store(false, std::memory_order_relaxed);
   g_in_use.store(kNoDescriptor, std::memory_order_relaxed);
@@ -172,13 +175,13 @@ int start_slice(void (*slice)(void*), void* argument) noexcept {
     g_slice->pending.clear();
   }
   g_ahead_bytes.store(0, std::memory_order_relaxed);
+  watch_slice_calls(*g_host);
   if (start_quiet_thread(run_slice, ThreadStack::kOfProgram)) return 0;
   g_slice_runs.store(false, std::memory_order_release);
   return EAGAIN;
 }
 
-std::int64_t make_slice_transfer(const recorder::Transfer& transfer) noexcept {
-  if (transfer.buffered || transfer.bytes < 0) return -ENOTSUP;  // a vector, or stdio
+std::int64_t make_slice_transfer(const SliceTransfer& transfer) noexcept {
   struct stat status {};
   Position* const position =
       transfer.offset < 0 ? position_of(transfer.fd, transfer.file) : nullptr;

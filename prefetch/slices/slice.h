@@ -16,8 +16,16 @@ void set_up_slices(const PrefetchHost& host, const Schedule& schedule) noexcept;
 // As iotune_preexecute: 0 or an errno value.
 int start_slice(void (*slice)(void*), void* argument) noexcept;
 
+// A slice's read or write; offset -1: at the descriptor's position.
+struct SliceTransfer {
+  int fd;
+  std::uint32_t file;  // its number, as in recorder::Transfer
+  bool reads;
+  std::int64_t offset, bytes;
+};
+
 // A slice's call: its result, or -errno.
-std::int64_t make_slice_transfer(const recorder::Transfer& transfer) noexcept;
+std::int64_t make_slice_transfer(const SliceTransfer& transfer) noexcept;
 std::int64_t make_slice_seek(int fd, std::uint32_t file, std::int64_t offset, int whence) noexcept;
 
 extern std::atomic<bool> g_slice_runs;

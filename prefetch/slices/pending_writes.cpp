@@ -1,4 +1,4 @@
-#include "prefetch/preload/pending_writes.h"
+#include "prefetch/slices/pending_writes.h"
 
 namespace iotune::prefetch {
 
