@@ -40,13 +40,6 @@ HeldFile::HeldFile(const std::string& real) : fd_(open_real(real, O_PATH | O_NOF
 HeldFile::HeldFile(int folder, const char* name)
     : fd_(::openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)) {}
 
-HeldFile::~HeldFile() {
-  if (fd_ < 0) return;
-  const int kept = errno;
-  ::close(fd_);
-  errno = kept;
-}
-
 NameInFolder::NameInFolder(const std::string& real)
     : folder_(folder_of(real)), name_(real.substr(real.rfind('/') + 1)) {}
 

@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "core/files/descriptor.h"
+
 namespace iotune::fuse {
 
 // As open(2).
@@ -18,16 +20,13 @@ class HeldFile {
   explicit HeldFile(const std::string& real);
   // Below a folder that is held.
   HeldFile(int folder, const char* name);
-  ~HeldFile();
-  HeldFile(const HeldFile&) = delete;
-  HeldFile& operator=(const HeldFile&) = delete;
 
-  bool is_there() const { return fd_ >= 0; }  // else errno says why
-  int fd() const { return fd_; }              // O_PATH
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+  bool is_there() const { return bool{fd_}; }  // else errno says why
+  int fd() const { return fd_.get(); }         // O_PATH
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd()); }
 
  private:
-  int fd_;
+  Descriptor fd_;
 };
 
 // A name in its folder, which is held.

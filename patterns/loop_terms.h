@@ -70,8 +70,4 @@ bool measure_terms(ByteReader in, std::size_t n, unsigned dims, TermSpace& space
 bool read_terms(ByteReader& in, std::size_t n, unsigned dims, std::span<Term> terms,
                 std::span<std::int64_t> values, TermTree& tree) noexcept;
 
-// The tuple at `row`, in time that grows with the terms passed and not with the
-// rows. False if row >= tree.rows or `tuple` is shorter than tree.dims.
-bool tuple_at(const TermTree& tree, std::size_t row, std::span<std::int64_t> tuple) noexcept;
-
 }  // namespace iotune::patterns

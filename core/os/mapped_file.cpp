@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/os/high_descriptor.h"
+#include "core/files/descriptor.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/size_limit.h"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/os/held_signals.h"
 #include "core/os/sleep_lock.h"
@@ -15,42 +16,18 @@ enum class Waiting : bool { kAsLongAsItTakes, kNotInHandler };
 
 class JumpSafeGuard {
  public:
-  explicit JumpSafeGuard(ProcessLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
-      : JumpSafeGuard(enlisted(lock), waiting) {
-    left_by_jump_ = lock.left_by_jump();
-  }
-  JumpSafeGuard(ProcessLock& lock, Waiting waiting, const HeldSignals& signals) noexcept
-      : JumpSafeGuard(enlisted(lock), waiting, signals) {
-    left_by_jump_ = lock.left_by_jump();
-  }
-  JumpSafeGuard(ProcessLock& lock, const timespec& limit) noexcept
-      : JumpSafeGuard(enlisted(lock), limit) {
-    left_by_jump_ = lock.left_by_jump();
-  }
-  // Of a lock that a fork wipes with the memory it lies in.
-  explicit JumpSafeGuard(SleepLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
-      : lock_(lock) {
-    if (waiting == Waiting::kNotInHandler) {
-      held_ = lock_.lock_unless_in_handler();
-      if (!held_) return;
-    } else {
-      lock_.lock();
+  // Of a ProcessLock, or of a SleepLock that a fork wipes with the memory it lies in. `how`:
+  // nothing or a Waiting, the signals that are held meanwhile; or a limit.
+  template <class Lock, class... How>
+  explicit JumpSafeGuard(Lock& lock, const How&... how) noexcept : lock_(lock) {
+    if constexpr (std::is_same_v<Lock, ProcessLock>) {
+      lock.enlist();
+      left_by_jump_ = lock.left_by_jump();
     }
-    enter();
-  }
-  JumpSafeGuard(SleepLock& lock, Waiting waiting, const HeldSignals& signals) noexcept
-      : lock_(lock) {
-    if (waiting == Waiting::kNotInHandler) {
-      held_ = lock_.lock_unless([&] { return signals.in_handler(); });
-      if (!held_) return;
-    } else {
-      lock_.lock();
-    }
-    enter();
-  }
-  JumpSafeGuard(SleepLock& lock, const timespec& limit) noexcept
-      : lock_(lock), held_(lock_.lock_within(limit)) {
-    if (held_) enter();
+    held_ = take(how...);
+    if (!held_) return;
+    if (t_thread.guard_count < kMaxGuards) t_thread.guards[t_thread.guard_count] = this;
+    ++t_thread.guard_count;
   }
   ~JumpSafeGuard() {
     if (!held_) return;
@@ -70,28 +47,28 @@ class JumpSafeGuard {
   }
 
  private:
-  static SleepLock& enlisted(ProcessLock& lock) noexcept {
-    lock.enlist();
-    return lock;
+  bool take(Waiting waiting = Waiting::kAsLongAsItTakes) noexcept {
+    if (waiting == Waiting::kNotInHandler) return lock_.lock_unless_in_handler();
+    lock_.lock();
+    return true;
   }
-  void enter() noexcept {
-    if (t_thread.guard_count < kMaxGuards) t_thread.guards[t_thread.guard_count] = this;
-    ++t_thread.guard_count;
+  bool take(Waiting waiting, const HeldSignals& signals) noexcept {
+    if (waiting != Waiting::kNotInHandler) return take(waiting);
+    return lock_.lock_unless([&] { return signals.in_handler(); });
   }
+  bool take(const timespec& limit) noexcept { return lock_.lock_within(limit); }
 
   SleepLock& lock_;
   void (*left_by_jump_)() noexcept = nullptr;
-  bool held_ = true;
+  bool held_ = false;
 };
 
 // For what calls that a handler may make can reach: neither a handler nor the end of the thread
 // comes between. Only after a privilege drop may a jump still leave it.
 class SignalSafeGuard {
  public:
-  explicit SignalSafeGuard(ProcessLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
-      : guard_(lock, waiting, signals_) {}
-  // Of a lock that a fork wipes with the memory it lies in.
-  explicit SignalSafeGuard(SleepLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
+  template <class Lock>
+  explicit SignalSafeGuard(Lock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
       : guard_(lock, waiting, signals_) {}
   // Gives up after `limit`.
   SignalSafeGuard(ProcessLock& lock, const timespec& limit) noexcept : guard_(lock, limit) {}

@@ -1,13 +1,14 @@
 #include "core/run/answering_place.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 
+#include "core/files/file_lock.h"
 #include "core/os/fnv1a.h"
 #include "core/os/mount_table.h"
 #include "core/os/private_memory.h"
@@ -119,40 +120,28 @@ class NodeFile {
     path << root << "/place-";
     path.add_hex(folder);
     if (path.cut()) return;
-    fd_ = raw::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     // Another process asks meanwhile, a second at most.
     constexpr int kTries = 150;
-    for (int i = 0; fd_ >= 0 && i < kTries && !locked_; ++i) {
-      const long result = raw::call(SYS_flock, fd_, LOCK_EX | LOCK_NB);
-      locked_ = result == 0;
-      if (locked_ || (result != -EWOULDBLOCK && result != -EINTR)) break;
-      const timespec moment{0, 10'000'000};
-      raw::call(SYS_nanosleep, raw::word(&moment), 0);
-    }
+    constexpr timespec kPause{0, 10'000'000};
+    file_.emplace(
+        Descriptor(raw::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)),
+        kTries, kPause);
   }
-  ~NodeFile() {
-    if (fd_ < 0) return;
-    if (locked_) raw::call(SYS_flock, fd_, LOCK_UN);
-    raw::close(fd_);
-  }
-  NodeFile(const NodeFile&) = delete;
-  NodeFile& operator=(const NodeFile&) = delete;
 
   NodeKnows knows() const noexcept {
     NodeKnows found{};
-    const bool whole =
-        fd_ >= 0 && raw::call(SYS_pread64, fd_, raw::word(&found), sizeof found, 0) == sizeof found;
+    const bool whole = file_ && raw::call(SYS_pread64, file_->fd(), raw::word(&found), sizeof found,
+                                          0) == sizeof found;
     return whole ? found : NodeKnows{};
   }
   void store(const NodeKnows& now) noexcept {
-    if (locked_ && within_size_limit(sizeof now)) {
-      raw::call(SYS_pwrite64, fd_, raw::word(&now), sizeof now, 0);
+    if (file_ && file_->held() && within_size_limit(sizeof now)) {
+      raw::call(SYS_pwrite64, file_->fd(), raw::word(&now), sizeof now, 0);
     }
   }
 
  private:
-  int fd_ = -1;
-  bool locked_ = false;
+  std::optional<FileLock> file_;
 };
 
 bool answers(const ShortText<1024>& folder) noexcept {

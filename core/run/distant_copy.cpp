@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "core/os/high_descriptor.h"
+#include "core/files/descriptor.h"
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"

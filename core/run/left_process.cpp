@@ -11,7 +11,7 @@
 
 #include <cerrno>
 
-#include "core/os/high_descriptor.h"
+#include "core/files/descriptor.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/ticks.h"
 #include "core/process/privilege_drop.h"

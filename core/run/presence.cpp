@@ -1,11 +1,12 @@
 #include "core/run/presence.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <optional>
 
+#include "core/files/file_lock.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 #include "core/os/size_limit.h"
@@ -70,35 +71,25 @@ class LockedRecord {
  public:
   explicit LockedRecord(bool make) noexcept {
     const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0);
-    if (local_path(path_, kPresence)) fd_ = raw::open(path_.c_str(), flags, 0600);
-    if (fd_ < 0) return;
-    long locked = 0;
-    do {
-      locked = raw::call(SYS_flock, fd_, LOCK_EX);
-    } while (locked == -EINTR);
-    const long had = locked == 0 ? raw::read(fd_, &record, sizeof record) : -1;
+    if (!local_path(path_, kPresence)) return;
+    file_.emplace(Descriptor(raw::open(path_.c_str(), flags, 0600)));
+    const long had = file_->held() ? raw::read(file_->fd(), &record, sizeof record) : -1;
     if (had != sizeof record) record = {};
     // One that was removed meanwhile had an answer that could not be written.
     struct stat status {};
     constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
     held_ = had >= 0 &&
-            raw::call(SYS_newfstatat, fd_, raw::word(""), raw::word(&status), kEmptyPath) == 0 &&
+            raw::call(SYS_newfstatat, file_->fd(), raw::word(""), raw::word(&status), kEmptyPath) ==
+                0 &&
             status.st_nlink > 0;
   }
-  ~LockedRecord() {
-    if (fd_ < 0) return;
-    // Not by closing alone: a child that another thread forks meanwhile would keep the lock.
-    raw::call(SYS_flock, fd_, LOCK_UN);
-    raw::close(fd_);
-  }
-  LockedRecord(const LockedRecord&) = delete;
-  LockedRecord& operator=(const LockedRecord&) = delete;
 
   bool held() const noexcept { return held_; }
 
   bool store() noexcept {
     return within_size_limit(sizeof record) &&
-           raw::call(SYS_pwrite64, fd_, raw::word(&record), sizeof record, 0) == sizeof record;
+           raw::call(SYS_pwrite64, file_->fd(), raw::word(&record), sizeof record, 0) ==
+               sizeof record;
   }
   // The ranks that find nothing take it for a no.
   void remove() noexcept { raw::unlink(path_.c_str()); }
@@ -107,7 +98,7 @@ class LockedRecord {
 
  private:
   Path path_;
-  int fd_ = -1;
+  std::optional<FileLock> file_;
   bool held_ = false;
 };
 

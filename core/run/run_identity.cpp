@@ -7,6 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "core/files/process_files.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 #include "core/os/ticks.h"
@@ -37,36 +38,11 @@ void append_safe(const char* text) noexcept {
   for (; *text != '\0'; ++text) g_run_id << (is_safe(*text) ? *text : '-');
 }
 
-// Field `number` of /proc/PID/stat, from 1 on (behind the name); 0 where it cannot be read.
-std::uint64_t stat_field(long pid, int number) noexcept {
-  ShortText<64> path;
-  path << "/proc/" << pid << "/stat";
-  char text[1024];
-  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return 0;
-  const long bytes = raw::read(fd, text, sizeof text - 1);
-  raw::close(fd);
-  if (bytes <= 0) return 0;
-  text[bytes] = '\0';
-  // The name in brackets may hold spaces and brackets: count fields after the last one.
-  const char* at = std::strrchr(text, ')');
-  if (at == nullptr) return 0;
-  for (int field = 2; field < number; ++field) {
-    at = std::strchr(at + 1, ' ');
-    if (at == nullptr) return 0;
-  }
-  return parse_decimal(at + 1);
-}
-
 bool is_proxy(long pid) noexcept {
   ShortText<64> path;
   path << "/proc/" << pid << "/comm";
-  char name[32] = {};
-  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return false;
-  const long bytes = raw::read(fd, name, sizeof name - 1);
-  raw::close(fd);
-  if (bytes <= 0) return false;
+  char name[32];
+  read_text(path.c_str(), name);
   for (const char* proxy : {"hydra_pmi_proxy", "hydra_pmi_prox", "orted", "mpirun", "orterun",
                             "prte", "slurmstepd", "mpiexec"}) {
     if (starts_with(name, proxy)) return true;
@@ -79,7 +55,7 @@ long proxy_above(int most_between) noexcept {
   long pid = raw::getppid();
   for (int i = 0; i <= most_between && pid > 0; ++i) {
     if (is_proxy(pid)) return pid;
-    pid = static_cast<long>(stat_field(pid, 4));
+    pid = parent_of(pid);
   }
   return 0;
 }
@@ -120,21 +96,20 @@ bool private_directory(const char* path, bool& made) noexcept {
   made = raw::mkdir(path, 0700) == 0;
   struct stat status {};
   // O_NOFOLLOW: a link planted in a shared directory is not ours.
-  const int fd = raw::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-  if (fd < 0) return false;
-  const long result = raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), 0x1000);
-  raw::close(fd);
-  return result == 0 && static_cast<long>(status.st_uid) == raw::getuid() &&
-         (status.st_mode & 022) == 0;
+  const Descriptor folder(raw::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
+  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+  return raw::call(SYS_newfstatat, folder.get(), raw::word(""), raw::word(&status), kEmptyPath) ==
+             0 &&
+         static_cast<long>(status.st_uid) == raw::getuid() && (status.st_mode & 022) == 0;
 }
 
 }  // namespace
 
 std::uint64_t process_start_time(long pid) noexcept {
-  return stat_field(pid, 22);
+  return process_stat(static_cast<std::uint64_t>(pid)).start;
 }
 long parent_of(long pid) noexcept {
-  return static_cast<long>(stat_field(pid, 4));
+  return static_cast<long>(process_stat(static_cast<std::uint64_t>(pid)).parent);
 }
 
 void set_run_id_of_launcher() noexcept {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 
 #include "logstore/compact/compaction.h"
 #include "logstore/flat/attributes.h"
@@ -72,14 +71,6 @@ int lock_alone(int fd) {
   return errno == EWOULDBLOCK ? -EBUSY : -errno;
 }
 
-// Not remove_container(): its lock is held.
-void remove(const std::string& container) {
-  // First of all: others see by it that what is left is no longer the file.
-  unlink((container + "/" + kDescriptionName).c_str());
-  std::error_code wrong;
-  std::filesystem::remove_all(container, wrong);
-}
-
 int copy_pieces(const std::string& path, int rank, int ranks) {
   errno = 0;
   const auto container = Container::open(path);
@@ -94,7 +85,7 @@ int copy_pieces(const std::string& path, int rank, int ranks) {
     if (!copy_flat(*container, file.get(), at, piece)) return wrong_or(EIO);
   }
   if (was_synced(*container) && fdatasync(file.get()) != 0) return -errno;
-  return close_checked(file);
+  return file.close();
 }
 
 template <class Work>
@@ -167,21 +158,10 @@ int Flattening::take_name() {
   const int at = file_.get();
   if (const int wrong = take_attributes(directory_.get(), at); wrong != 0) return wrong;
   if (syncs_ && fsync(at) != 0) return -errno;
-  if (const int wrong = close_checked(file_); wrong != 0) return wrong;
-  if (renameat2(AT_FDCWD, copy_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) {
-    remove(copy_);
-  } else if (errno != EINVAL && errno != ENOSYS) {
-    return -errno;
-  } else {
-    const std::string aside = name_aside(path_, "gone");
-    if (rename(path_.c_str(), aside.c_str()) != 0) return -errno;
-    if (rename(copy_.c_str(), path_.c_str()) != 0) {
-      const int wrong = -errno;
-      rename(aside.c_str(), path_.c_str());
-      return wrong;
-    }
-    remove(aside);
-  }
+  if (const int wrong = file_.close(); wrong != 0) return wrong;
+  std::string container;
+  if (const int wrong = take_name_of(copy_, path_, "gone", container); wrong != 0) return wrong;
+  remove_what_was(container);  // not remove_container(): its lock is held
   copy_.clear();
   if (!syncs_) return 0;
   const Descriptor above(open(parent_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -1,14 +1,12 @@
 #include "logstore/read/container_files.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -45,67 +43,6 @@ Error file_error(const std::string& path, const char* what) {
   Error error{path, std::string(what) + ": " + std::strerror(number)};
   errno = number;
   return error;
-}
-
-namespace {
-
-constexpr int kTable = 1024;
-constinit std::atomic<bool> g_moved_high[kTable] = {};
-
-void close_own(int fd) noexcept {
-  if (fd < 0) return;
-  if (fd < kTable) g_moved_high[fd].store(false, std::memory_order_relaxed);
-  ::close(fd);
-}
-
-// From which number on moved_high() takes one; 0: nobody knows.
-//
-// Below 1024, as the preload's own: a larger table of descriptors is a wait of some 15 ms for a
-// process with threads, each time that the kernel makes one. Above, where programs do not come.
-int first_high() noexcept {
-  struct rlimit limit {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  return static_cast<int>(std::min(limit.rlim_cur, rlim_t{kTable}) / 2);
-}
-
-}  // namespace
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    close_own(fd_);
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  close_own(fd_);
-}
-
-bool is_moved_high(int fd) noexcept {
-  return fd >= 0 && fd < kTable && g_moved_high[fd].load(std::memory_order_relaxed);
-}
-
-int Descriptor::release() noexcept {
-  const int fd = fd_;
-  fd_ = -1;
-  return fd;
-}
-
-int close_checked(Descriptor& file) noexcept {
-  const int fd = file.release();
-  if (fd >= 0 && fd < kTable) g_moved_high[fd].store(false, std::memory_order_relaxed);
-  return ::close(fd) == 0 || errno == EINTR ? 0 : -errno;
-}
-
-Descriptor moved_high(Descriptor low) noexcept {
-  const int from = first_high();
-  if (!low || low.get() >= from) return low;
-  const int number = errno;
-  const int high = fcntl(low.get(), F_DUPFD_CLOEXEC, from);
-  errno = number;
-  if (high >= 0 && high < kTable) g_moved_high[high].store(true, std::memory_order_relaxed);
-  return high < 0 ? std::move(low) : Descriptor(high);
 }
 
 int pass_on(int fd) noexcept {

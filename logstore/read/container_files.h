@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/files/descriptor.h"
 #include "logstore/format.h"
 #include "recorder/read/result.h"
 
@@ -22,36 +23,10 @@ namespace iotune::logstore {
 using recorder::Error;
 using recorder::Result;
 
-// A descriptor that is closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-  int release() noexcept;
-
- private:
-  int fd_;
-};
-
-// Gives the descriptor a number that programs which choose theirs (dup2, shells, select) do not
-// hit, where the limit of open files leaves room for that.
-Descriptor moved_high(Descriptor low) noexcept;
-
-// Closes it, for who wants to know what the storage says then. 0 or -errno.
-int close_checked(Descriptor& file) noexcept;
-
 // What was written to a file that stays open leaves this node, as at a close: NFS's clients keep it
 // until then, so that others would not see it, and what went wrong with it would not be reported.
 // Where writes go to the storage's own node, it costs two calls that do nothing. 0 or -errno.
 int pass_on(int fd) noexcept;
-
-// Is that one of those, and open? Programs that close all descriptors, or choose theirs, must leave
-// it alone. Any thread.
-bool is_moved_high(int fd) noexcept;
 
 // A container that was found at a path, open: who goes on to open it need not look for it again.
 struct FoundContainer {

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <span>
 #include <thread>
 
@@ -236,6 +237,25 @@ int rename_to_free_name(const std::string& from, const std::string& to) noexcept
   struct stat there {};
   if (lstat(to.c_str(), &there) == 0) return -EEXIST;
   return rename(from.c_str(), to.c_str()) == 0 ? 0 : -errno;
+}
+
+int take_name_of(const std::string& from, const std::string& to, const char* ending,
+                 std::string& old) {
+  old = from;
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -errno;
+  old = name_aside(to, ending);
+  if (rename(to.c_str(), old.c_str()) != 0) return -errno;
+  if (rename(from.c_str(), to.c_str()) == 0) return 0;
+  const int wrong = -errno;
+  rename(old.c_str(), to.c_str());
+  return wrong;
+}
+
+void remove_what_was(const std::string& container) {
+  unlink((container + "/" + kDescriptionName).c_str());
+  std::error_code wrong;
+  std::filesystem::remove_all(container, wrong);
 }
 
 int make_container(const std::string& path, const Description& description, mode_t mode,

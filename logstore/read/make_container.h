@@ -45,6 +45,16 @@ std::string name_aside(const std::string& path, const char* ending);
 // rename(2) to a name that must be free. 0 or -errno.
 int rename_to_free_name(const std::string& from, const std::string& to) noexcept;
 
+// The name `to`, which is taken, for what is at `from`: without a moment without a file, where the
+// file system can. `old`: where what had the name is then; an error leaves both as they were. 0 or
+// -errno.
+int take_name_of(const std::string& from, const std::string& to, const char* ending,
+                 std::string& old);
+
+// The container that had a name. Its description goes first: others see by it that what is left is
+// no longer the file.
+void remove_what_was(const std::string& container);
+
 // The directory that `path` lies in, for open(2).
 std::string parent_of(const std::string& path);
 

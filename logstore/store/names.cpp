@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 
 #include "logstore/format.h"
 #include "logstore/read/container_files.h"
@@ -32,22 +31,6 @@ Description new_description() {
 int remove_whatever(const std::string& path) {
   if (is_container(AT_FDCWD, path.c_str(), false)) return remove_container(path);
   return unlink(path.c_str()) == 0 ? 0 : -errno;
-}
-
-// Both names exist. The old one at `to` has no moment without a file, where the file system can.
-int replace(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
-    return remove_whatever(from);
-  }
-  if (errno != EINVAL && errno != ENOSYS) return -errno;
-  const std::string aside = name_aside(to, "old");
-  if (rename(to.c_str(), aside.c_str()) != 0) return -errno;
-  if (rename(from.c_str(), to.c_str()) != 0) {
-    const int wrong = -errno;
-    rename(aside.c_str(), to.c_str());
-    return wrong;
-  }
-  return remove_whatever(aside);
 }
 
 }  // namespace
@@ -92,10 +75,7 @@ int remove_container(const std::string& path) noexcept {
     OpenFiles::all().before_removal(path);
     const std::string aside = name_aside(path, "gone");
     if (rename(path.c_str(), aside.c_str()) != 0) return -errno;
-    // First of all: others see by it that what is left is no longer the file.
-    unlink((aside + "/" + kDescriptionName).c_str());
-    std::error_code wrong;
-    std::filesystem::remove_all(aside, wrong);
+    remove_what_was(aside);
     return 0;
   });
 }
@@ -113,7 +93,9 @@ int rename_container(const std::string& from, const std::string& to, unsigned fl
     if (lstat(from.c_str(), &source) != 0 || lstat(to.c_str(), &target) != 0) return -errno;
     if (same_file(source, target)) return 0;
     if (S_ISDIR(target.st_mode) && !is_container(AT_FDCWD, to.c_str(), false)) return -EISDIR;
-    return replace(from, to);
+    std::string old;
+    const int wrong = take_name_of(from, to, "old", old);
+    return wrong == 0 ? remove_whatever(old) : wrong;
   });
 }
 

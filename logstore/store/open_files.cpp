@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "core/files/file_lock.h"
 #include "logstore/format.h"
 
 namespace iotune::logstore {
@@ -16,10 +17,7 @@ namespace {
 // None where there are no locks: then nobody makes one.
 Descriptor share_openers_lock(int directory) {
   Descriptor lock = open_openers_lock(directory, O_RDONLY);
-  while (lock && flock(lock.get(), LOCK_SH) != 0) {
-    if (errno != EINTR) return Descriptor();
-  }
-  return lock;
+  return lock && lock_file(lock.get(), LOCK_SH) == 0 ? std::move(lock) : Descriptor();
 }
 
 }  // namespace

@@ -8,19 +8,13 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/files/file_lock.h"
 #include "logstore/format.h"
 #include "logstore/read/limits.h"
 #include "logstore/store/stored_file.h"
 
 namespace iotune::logstore {
 namespace {
-
-int lock(int fd, int operation) {
-  while (flock(fd, operation) != 0) {
-    if (errno != EINTR) return -errno;
-  }
-  return 0;
-}
 
 int sync_directory(int at, const char* name) {
   const Descriptor directory(openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -30,7 +24,7 @@ int sync_directory(int at, const char* name) {
 }  // namespace
 
 void StoredFile::lock_container() {
-  if (lock(description_file_.get(), LOCK_SH) != 0) {
+  if (lock_file(description_file_.get(), LOCK_SH) != 0) {
     // A file system without locks has no compaction on close either: LOCK_EX fails there, too.
   }
   is_locked_ = true;
@@ -173,7 +167,7 @@ std::int64_t StoredFile::append(const void* from, std::size_t size, std::int64_t
     }
     const int fd = append_lock_.get();
     if (fd >= 0) {
-      if (const int wrong = lock(fd, LOCK_EX); wrong != 0) {
+      if (const long wrong = lock_file(fd, LOCK_EX); wrong != 0) {
         if (!said_no_locks_) {
           say("appends of several processes may meet here: the file system has no locks");
         }

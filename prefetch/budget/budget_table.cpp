@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "core/files/process_files.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 #include "core/process/process_namespace.h"
@@ -15,35 +16,10 @@ namespace {
 // In the file's name: another layout is another file.
 constexpr int kLayout = 2;
 
-struct ThreadState {
-  std::uint32_t start;  // lower half of the start time; of no thread: 0
-  char letter;          // R, S, D, T, t, Z, …
-};
-
-ThreadState state_of(std::uint64_t thread) noexcept {
-  ShortText<64> path;
-  path << "/proc/" << thread << "/stat";
-  char text[1024];
-  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return {};
-  const long bytes = raw::read(fd, text, sizeof text - 1);
-  raw::close(fd);
-  if (bytes <= 0) return {};
-  text[bytes] = '\0';
-  // The name in brackets may hold spaces and brackets: fields count after the last one.
-  const char* at = std::strrchr(text, ')');
-  if (at == nullptr || at[1] == '\0') return {};
-  const char letter = at[2];
-  for (int field = 2; field < 22; ++field) {
-    at = std::strchr(at + 1, ' ');
-    if (at == nullptr) return {};
-  }
-  return {static_cast<std::uint32_t>(parse_decimal(at + 1)), letter};
-}
-
 bool is_alive(std::uint64_t owner) noexcept {
-  const ThreadState now = state_of(owner >> 32);
-  return now.start == static_cast<std::uint32_t>(owner) && now.letter != 'Z' && now.letter != 'X';
+  const ProcessStat now = process_stat(owner >> 32);
+  return static_cast<std::uint32_t>(now.start) == static_cast<std::uint32_t>(owner) &&
+         now.state != 'Z' && now.state != 'X';
 }
 
 // For another storage: a device's number is mounted once, and never seen again.
@@ -79,7 +55,7 @@ BudgetTable* map_budget_table(const char* private_folder) noexcept {
 
 ProcessUse* take_budget_entry(BudgetTable& table) noexcept {
   const auto thread = static_cast<std::uint64_t>(raw::call(SYS_gettid));
-  const std::uint32_t start = state_of(thread).start;
+  const std::uint32_t start = static_cast<std::uint32_t>(process_stat(thread).start);
   if (start == 0) return nullptr;  // no /proc: nobody could tell when we are gone
   const std::uint64_t owner = thread << 32 | start;
   for (unsigned i = 0; i < kBudgetProcesses; ++i) {

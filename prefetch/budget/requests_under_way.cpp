@@ -40,7 +40,7 @@ std::uint64_t now_ns() noexcept {
 bool wait_for(const Request& request) noexcept {
   StreamSlot& slot = *slot_number(request.slot);
   {
-    const ThreadGuard guard(slot.lock);
+    const SleepGuard guard(slot.lock);
     if (!slot.live || slot.fd != request.fd || slot.file != request.file) return false;
     // From here on the descriptor stays what it is: who closes it waits for us.
     slot.in_flight.begin();

@@ -54,7 +54,7 @@ unsigned wait_for_budget(StreamSlot& slot) noexcept {
   if (!g_schedule->has_budget) return StorageBudget::kNone;
   int fd = -1;
   {
-    const ThreadGuard guard(slot.lock);
+    const SleepGuard guard(slot.lock);
     if (slot.live) fd = slot.fd;
   }
   const unsigned storage = storage_of(fd);

@@ -26,7 +26,7 @@ struct Held : PieceIndex, PieceReader {
 };
 
 struct Cache {
-  ThreadLock lock;
+  SleepLock lock;
   std::atomic<std::uint32_t> filled, waiting;
   Held held[kMostStreams];
 };
@@ -80,7 +80,7 @@ bool is_any_cached(unsigned slot) noexcept {
 
 PieceName add_piece(const CachedStream& stream, const FileStamp& stamp, std::uint64_t word,
                     const Extent& extent, std::uint64_t now_ns) noexcept {
-  const ThreadGuard guard(g_cache->lock);
+  const SleepGuard guard(g_cache->lock);
   if (g_left) return {};
   Held& held = g_cache->held[stream.slot];
   if (!is_of(held, stream)) held.reads = held.served = 0;
@@ -103,7 +103,7 @@ PieceName add_piece(const CachedStream& stream, const FileStamp& stamp, std::uin
 }
 
 bool slot_of_piece(PieceName name, unsigned& slot) noexcept {
-  const ThreadGuard guard(g_cache->lock);
+  const SleepGuard guard(g_cache->lock);
   const Piece* const piece = named(name);
   if (piece == nullptr || piece->state != PieceState::kWanted) return false;
   slot = slot_of_held(*piece);
@@ -111,7 +111,7 @@ bool slot_of_piece(PieceName name, unsigned& slot) noexcept {
 }
 
 Filling begin_filling(PieceName name) noexcept {
-  const ThreadGuard guard(g_cache->lock);
+  const SleepGuard guard(g_cache->lock);
   const Piece* const piece = named(name);
   if (piece == nullptr || piece->state != PieceState::kWanted) return {};
   g_table.begin_filling(name.number);
@@ -123,7 +123,7 @@ Filling begin_filling(PieceName name) noexcept {
 
 void end_filling(PieceName name, std::int64_t bytes) noexcept {
   {
-    const ThreadGuard guard(g_cache->lock);
+    const SleepGuard guard(g_cache->lock);
     if (named(name) == nullptr) return;
     g_table.end_filling(name.number, bytes == 0 ? -1 : bytes);
     g_cache->filled.fetch_add(1, std::memory_order_seq_cst);
@@ -133,7 +133,7 @@ void end_filling(PieceName name, std::int64_t bytes) noexcept {
 
 Found find_pieces(const CachedStream& stream, const FileStamp& stamp, std::uint64_t word,
                   const Extent& extent, FoundPart* parts, unsigned room, unsigned& count) noexcept {
-  const ThreadGuard guard(g_cache->lock);
+  const SleepGuard guard(g_cache->lock);
   Held& held = g_cache->held[stream.slot];
   if (!is_of(held, stream)) return Found::kNothing;
   if (held.stamp != stamp || held.word != word) {
@@ -145,13 +145,13 @@ Found find_pieces(const CachedStream& stream, const FileStamp& stamp, std::uint6
 }
 
 void take_over(const CachedStream& stream, const Extent& extent) noexcept {
-  const ThreadGuard guard(g_cache->lock);
+  const SleepGuard guard(g_cache->lock);
   Held& held = g_cache->held[stream.slot];
   if (is_of(held, stream)) g_table.drop_wanted(held, extent);
 }
 
 bool used_pieces(const FoundPart* parts, unsigned count) noexcept {
-  const ThreadGuard guard(g_cache->lock);
+  const SleepGuard guard(g_cache->lock);
   for (unsigned i = 0; i < count; ++i) {
     const Piece* const piece = named(parts[i].piece);
     if (piece == nullptr || piece->state != PieceState::kReady) return false;
@@ -178,7 +178,7 @@ void wait_for_filled(std::uint32_t seen) noexcept {
 }
 
 void drop_piece(PieceName name) noexcept {
-  const ThreadGuard guard(g_cache->lock);
+  const SleepGuard guard(g_cache->lock);
   const Piece* const piece = named(name);
   if (piece != nullptr && piece->state != PieceState::kDropped) g_table.drop(name.number);
 }
@@ -186,7 +186,7 @@ void drop_piece(PieceName name) noexcept {
 void drop_stream(unsigned slot, bool ends) noexcept {
   if (__atomic_load_n(&g_cache, __ATOMIC_ACQUIRE) == nullptr) return;
   {
-    const ThreadGuard guard(g_cache->lock);
+    const SleepGuard guard(g_cache->lock);
     if (g_left) return;
     Held& held = g_cache->held[slot];
     g_table.drop_all(held);
@@ -206,12 +206,12 @@ bool leave_cache_by_jump() noexcept {
 
 std::uint64_t served_reads(unsigned slot) noexcept {
   if (__atomic_load_n(&g_cache, __ATOMIC_ACQUIRE) == nullptr) return 0;
-  const ThreadGuard guard(g_cache->lock);
+  const SleepGuard guard(g_cache->lock);
   return g_cache->held[slot].served;
 }
 
 void count_served(unsigned slot) noexcept {
-  const ThreadGuard guard(g_cache->lock);
+  const SleepGuard guard(g_cache->lock);
   ++g_cache->held[slot].served;
 }
 

@@ -9,9 +9,9 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "core/files/descriptor.h"
 #include "core/os/directory_entries.h"
 #include "core/os/futex.h"
-#include "core/os/high_descriptor.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/signal_context.h"
 #include "core/os/system_call_filter.h"
@@ -46,21 +46,6 @@ constexpr std::uint32_t kAsksBetween = 32;
 constinit std::atomic<std::uint32_t> g_asks_to_skip{0};
 constinit const std::atomic<bool> g_never{false};
 
-// A descriptor of this thread's own table, closed at the end.
-class OwnDescriptor {
- public:
-  explicit OwnDescriptor(int fd) noexcept : fd_(fd) {}
-  ~OwnDescriptor() {
-    if (fd_ >= 0) raw::close(fd_);
-  }
-  OwnDescriptor(const OwnDescriptor&) = delete;
-  OwnDescriptor& operator=(const OwnDescriptor&) = delete;
-  int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
-
 bool is_file(const struct stat& status) noexcept {
   return S_ISREG(status.st_mode) && status.st_size > 0;
 }
@@ -87,8 +72,8 @@ void read_ahead(int fd, std::int64_t bytes) noexcept {
 void read_ahead(const FileAhead& file) noexcept {
   if (g_schedule->gives_way()) g_schedule->wait_for_turn(g_never);
   struct stat status {};
-  const OwnDescriptor fd(open_file(file.path, status));
-  if (fd.get() < 0) return;
+  const Descriptor fd(open_file(file.path, status));
+  if (!fd) return;
   const auto bytes = std::min(static_cast<std::int64_t>(status.st_size),
                               static_cast<std::int64_t>(kMostFileBytes));
   set_file_bytes(file, static_cast<std::uint32_t>(bytes));
@@ -125,14 +110,11 @@ bool is_flushed_at_close(int fd) noexcept {
 
 // True where that is not known.
 bool any_is_flushed_at_close() noexcept {
-  int directory = open_directory(raw::kAtFdcwd, "/proc/self/fd");
-  if (directory < 0) return true;
-  directory = moved_high(directory);
+  const Descriptor directory(moved_high(open_directory(raw::kAtFdcwd, "/proc/self/fd")));
   char room[1024];
-  const bool none = for_each_entry(
-      directory, room, [](const char* name) { return !is_flushed_at_close(std::atoi(name)); });
-  raw::close(directory);
-  return !none;
+  return !directory || !for_each_entry(directory.get(), room, [](const char* name) {
+    return !is_flushed_at_close(std::atoi(name));
+  });
 }
 
 void* run_reader(void*) noexcept {

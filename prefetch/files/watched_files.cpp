@@ -46,7 +46,7 @@ struct Directory {
 
 constinit bool g_watches = false;
 constinit bool g_unfit = false;  // a handler jumped out of a change
-constinit ThreadLock g_lock;
+constinit SleepLock g_lock;
 constinit Directory g_directories[kMostDirectories] = {};
 
 // Out of reach first: in a child that another thread forks in between, the address may be that of
@@ -207,7 +207,7 @@ FileBegun file_begins(int fd, bool waited) noexcept {
   Place place;
   if (!g_watches || !place_of(fd, place)) return {};
   const std::uint64_t hash = FileOrder::hash_of(place.name(), place.name_bytes());
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   if (g_unfit) return {};
   Directory* directory = find(place);
   if (directory == nullptr) directory = make(place);
@@ -229,7 +229,7 @@ void file_ends(int fd, std::uint64_t bytes_read) noexcept {
   if (!stamp_of(fd, stamp) || stamp.bytes == 0 || stamp.bytes > kMostFileBytes) return;
   // Nearly all of it: programs leave out a header or the end.
   if (bytes_read < stamp.bytes - stamp.bytes / 8 || !place_of(fd, place)) return;
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   Directory* const directory = g_unfit ? nullptr : find(place);
   if (directory == nullptr) return;
   if (directory->own == nullptr) directory->own = FileOrder::make();
@@ -238,7 +238,7 @@ void file_ends(int fd, std::uint64_t bytes_read) noexcept {
 
 void keep_file_orders() noexcept {
   if (!g_watches) return;
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   if (g_unfit) return;
   for (Directory& one : g_directories) {
     if (one.own == nullptr || one.own->size() < kLeastFiles) continue;
@@ -258,7 +258,7 @@ void keep_file_orders() noexcept {
 }
 
 bool next_file(FileAhead& file) noexcept {
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   for (unsigned number = 0; number < kMostDirectories && !g_unfit; ++number) {
     Directory& directory = g_directories[number];
     if (directory.folder_bytes == 0) continue;
@@ -276,7 +276,7 @@ bool next_file(FileAhead& file) noexcept {
 }
 
 void set_file_bytes(const FileAhead& file, std::uint32_t bytes) noexcept {
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   if (!g_unfit) g_directories[file.directory].follower.set_bytes(file.hash, bytes);
 }
 

@@ -44,7 +44,7 @@ void ask_about(StreamSlot& slot) noexcept {
   const bool found =
       raw::call(SYS_newfstatat, slot.fd, raw::word(""), raw::word(&status), kEmptyPath) == 0;
   const long flags = raw::call(SYS_fcntl, slot.fd, F_GETFL);
-  const ThreadGuard guard(slot.lock);
+  const SleepGuard guard(slot.lock);
   slot.known = true;
   // O_DIRECT reads past the page cache, where hints end.
   slot.unfit = !found || !S_ISREG(status.st_mode) || flags < 0 || (flags & O_DIRECT) != 0 ||
@@ -108,7 +108,7 @@ void read_blocks(const StreamSlot& slot, const Extent& extent) noexcept {
 void serve(StreamSlot& slot) noexcept {
   bool buffered = false;
   {
-    const ThreadGuard guard(slot.lock);
+    const SleepGuard guard(slot.lock);
     if (!slot.live || slot.unfit) return;
     buffered = slot.buffered_pages != 0;
     // From here on the descriptor stays what it is: who closes it waits for us.
@@ -126,7 +126,7 @@ void serve(StreamSlot& slot) noexcept {
     CachedFile file;
     const bool caches = !buffered && may_be_cached(slot.fd, file);
     {
-      const ThreadGuard guard(slot.lock);
+      const SleepGuard guard(slot.lock);
       if (!slot.live || slot.unfit) break;
       count = slot.stream().plan(room, slot.file_bytes);
       slot.is_ahead.store(slot.stream().is_ahead(), std::memory_order_relaxed);

@@ -10,8 +10,8 @@
 #include "core/os/oldest_entries.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "core/os/sleep_lock.h"
 #include "core/process/process_events.h"
-#include "prefetch/preload/thread_lock.h"
 
 namespace iotune::prefetch {
 namespace {
@@ -25,13 +25,13 @@ constinit ShortText<4096> g_above;
 alignas(8) constinit char g_entries[8192] = {};
 constinit OldestEntries<64, 96> g_oldest;
 constinit unsigned g_added = 0;
-constinit ThreadLock g_lock;  // of all but g_path
+constinit SleepLock g_lock;  // of all but g_path
 
 // A thread of the parent may have held it.
 constinit AfterFork g_after_fork([]() noexcept { g_lock.unlock(); });
 
 void make_folder() noexcept {
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   for (const char* at = g_path.c_str() + 1; *at != '\0'; ++at) {
     if (*at != '/') continue;
     g_above.clear();
@@ -112,7 +112,7 @@ int open_saved_folder(bool make) noexcept {
 }
 
 void bound_saved_folder(int folder) noexcept {
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   if (g_added++ % kSeldom != 0) return;
   constexpr int kMostRounds = 8;
   for (int round = 0; round < kMostRounds; ++round) {

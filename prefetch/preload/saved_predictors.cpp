@@ -6,13 +6,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/files/fresh_file.h"
 #include "core/os/directory_entries.h"
 #include "core/os/fnv1a.h"
 #include "core/os/oldest_entries.h"
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
-#include "core/os/size_limit.h"
 #include "core/process/process_events.h"
 #include "patterns/crc32c.h"
 #include "patterns/predict/recorded_plan.h"
@@ -33,7 +33,7 @@ constexpr std::uint32_t kMostSaved = 1024;
 constinit const PrefetchHost* g_host = nullptr;
 constinit Seen g_seen[kMostPaths] = {};
 constinit std::uint32_t g_saved = 0;
-constinit ThreadLock g_lock;
+constinit SleepLock g_lock;
 
 std::uint64_t hash_of(const char* text) noexcept {
   const std::uint64_t hash = Fnv1a::of(text);
@@ -50,21 +50,6 @@ Name name_of(const SavedKey& key, const char* predictor) noexcept {
   name << '-' << (rank < 0 ? 0 : rank) << '-' << key.ordinal << '.' << predictor;
   return name;
 }
-
-// Closed where the scope ends.
-class Descriptor {
- public:
-  explicit Descriptor(int number) noexcept : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) raw::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 int open_file(int folder, const Name& name) noexcept {
   return static_cast<int>(raw::call(SYS_openat, folder, raw::word(name.c_str()),
@@ -94,25 +79,6 @@ std::span<std::byte> content_of(int fd) noexcept {
   return {};
 }
 
-bool rename_in(int folder, const char* draft, const Name& name) noexcept {
-  return raw::call(SYS_renameat2, folder, raw::word(draft), folder, raw::word(name.c_str()), 0) ==
-         0;
-}
-
-// False where the name is taken, or nothing can be done.
-bool take_free(int folder, const char* draft, const Name& name) noexcept {
-  const long linked =
-      raw::call(SYS_linkat, folder, raw::word(draft), folder, raw::word(name.c_str()), 0);
-  if (linked == 0) {
-    raw::call(SYS_unlinkat, folder, raw::word(draft), 0);
-    return true;
-  }
-  struct stat status {};
-  // Not every file system has links.
-  return linked != -EEXIST && !stat_of(folder, name.c_str(), status) &&
-         rename_in(folder, draft, name);
-}
-
 // Of the path's files the one that was changed first.
 std::uint32_t oldest_number(int folder, SavedKey key, const char* predictor) noexcept {
   std::uint32_t oldest = 0;
@@ -127,17 +93,18 @@ std::uint32_t oldest_number(int folder, SavedKey key, const char* predictor) noe
   return oldest;
 }
 
-bool place(int folder, const char* draft, SavedKey& key, const char* predictor,
+bool place(int folder, FreshFile& file, SavedKey& key, const char* predictor,
            bool is_own) noexcept {
-  if (is_own) return rename_in(folder, draft, name_of(key, predictor));
+  if (is_own) return file.take_name(name_of(key, predictor).c_str()) == 0;
   const std::uint64_t taken = SavedOfPath(key.path, predictor).numbers();
   for (std::uint32_t number = key.ordinal; number < kMostSavedOfPath; ++number) {
     if ((taken >> number & 1) != 0) continue;
     key.ordinal = number;
-    if (take_free(folder, draft, name_of(key, predictor))) return true;
+    const Name name = name_of(key, predictor);
+    if (file.take_name(name.c_str(), FreshFile::Name::kFree) == 0) return true;
   }
   key.ordinal = oldest_number(folder, key, predictor);
-  return rename_in(folder, draft, name_of(key, predictor));
+  return file.take_name(name_of(key, predictor).c_str()) == 0;
 }
 
 // A thread of the parent may have held it.
@@ -160,7 +127,7 @@ SavedKey saved_key(int fd) noexcept {
   if (bytes <= 0 || path[0] != '/') return {};
   path[bytes] = '\0';
   SavedKey key{hash_of(path), 0};
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   for (unsigned i = 0; i < kMostPaths; ++i) {
     Seen& seen = g_seen[(key.path + i) % kMostPaths];
     if (seen.path != 0 && seen.path != key.path) continue;
@@ -176,11 +143,11 @@ SavedKey saved_key(int fd) noexcept {
 std::span<const std::byte> read_saved(const SavedKey& key, const char* predictor) noexcept {
   if (key.path == 0) return {};
   const Descriptor folder(open_saved_folder(false));
-  if (folder.number() < 0) return {};
+  if (!folder) return {};
   const Name name = name_of(key, predictor);
-  const Descriptor file(open_file(folder.number(), name));
-  if (file.number() < 0) return {};
-  const std::span<std::byte> all = content_of(file.number());
+  const Descriptor file(open_file(folder.get(), name));
+  if (!file) return {};
+  const std::span<std::byte> all = content_of(file.get());
   if (all.empty()) return {};
   // The last four bytes are the crc of the others.
   if (all.size() > 4) {
@@ -190,37 +157,33 @@ std::span<const std::byte> read_saved(const SavedKey& key, const char* predictor
     if (patterns::crc32c(saved.data(), saved.size()) == crc) return saved;
   }
   give_back(all);
-  raw::call(SYS_unlinkat, folder.number(), raw::word(name.c_str()), 0);
+  raw::call(SYS_unlinkat, folder.get(), raw::word(name.c_str()), 0);
   return {};
 }
 
 void touch_saved(const SavedKey& key, const char* predictor) noexcept {
   if (key.path == 0) return;
   const Descriptor folder(open_saved_folder(false));
-  if (folder.number() < 0) return;
+  if (!folder) return;
   const Name name = name_of(key, predictor);
-  raw::call(SYS_utimensat, folder.number(), raw::word(name.c_str()), 0, AT_SYMLINK_NOFOLLOW);
+  raw::call(SYS_utimensat, folder.get(), raw::word(name.c_str()), 0, AT_SYMLINK_NOFOLLOW);
 }
 
 SavedOfPath::SavedOfPath(std::uint64_t path, const char* predictor) noexcept
     : path_(path), predictor_(predictor), folder_(path == 0 ? -1 : open_saved_folder(false)) {}
-
-SavedOfPath::~SavedOfPath() {
-  if (folder_ >= 0) raw::close(folder_);
-}
 
 // By the folder's entries: on a network file system it would take long to ask for each.
 std::uint64_t SavedOfPath::numbers() noexcept {
   static_assert(kMostSavedOfPath == 64, "a bit each");
   constexpr std::size_t kRoom = 16384;
   using Room = char[kRoom];
-  void* const memory = folder_ < 0 ? nullptr : private_memory(kRoom);
+  void* const memory = !folder_ ? nullptr : private_memory(kRoom);
   if (memory == nullptr) return 0;
   const Name first = name_of({path_, 0}, predictor_);
   // HASH-RANK-
   const std::size_t common = first.size() - std::strlen(predictor_) - 2;
   std::uint64_t found = 0;
-  for_each_entry(folder_, *static_cast<Room*>(memory), [&](const char* name) noexcept {
+  for_each_entry(folder_.get(), *static_cast<Room*>(memory), [&](const char* name) noexcept {
     if (std::strncmp(name, first.c_str(), common) != 0) return true;
     const char* at = name + common;
     std::uint32_t number = 0;
@@ -238,11 +201,11 @@ std::uint64_t SavedOfPath::numbers() noexcept {
 
 std::span<const std::byte> SavedOfPath::begin_of(std::uint32_t number,
                                                  std::span<std::byte> room) noexcept {
-  if (folder_ < 0) return {};
-  const Descriptor file(open_file(folder_, name_of({path_, number}, predictor_)));
+  if (!folder_) return {};
+  const Descriptor file(open_file(folder_.get(), name_of({path_, number}, predictor_)));
   struct stat status {};
-  if (file.number() < 0 || !is_own_file(file.number(), status)) return {};
-  const long bytes = raw::read(file.number(), room.data(), room.size());
+  if (!file || !is_own_file(file.get(), status)) return {};
+  const long bytes = raw::read(file.get(), room.data(), room.size());
   return room.first(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
 }
 
@@ -252,33 +215,16 @@ void release_saved(std::span<const std::byte> saved) noexcept {
 
 bool write_saved(SavedKey& key, const char* predictor, std::span<const std::byte> bytes,
                  bool is_own) noexcept {
-  if (key.path == 0 || bytes.empty() || !within_size_limit(bytes.size() + 4)) return false;
+  if (key.path == 0 || bytes.empty()) return false;
   const Descriptor folder(open_saved_folder(true));
-  if (folder.number() < 0) return false;
-  // Drawn: another node's process may have this one's number. What a death leaves has no name that
-  // anybody would take again; bound_saved_folder() removes it.
-  std::uint64_t drawn = 0;
-  if (raw::call(SYS_getrandom, raw::word(&drawn), sizeof drawn, 0) < 0) return false;
-  Name draft;
-  draft << kDraftBegin;
-  draft.add_hex(drawn);
-  bool written = false;
-  {
-    const Descriptor file(
-        static_cast<int>(raw::call(SYS_openat, folder.number(), raw::word(draft.c_str()),
-                                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)));
-    if (file.number() < 0) return false;
-    const std::uint32_t crc = patterns::crc32c(bytes.data(), bytes.size());
-    written =
-        raw::write(file.number(), bytes.data(), bytes.size()) == static_cast<long>(bytes.size()) &&
-        raw::write(file.number(), &crc, 4) == 4;
-  }
-  written = written && place(folder.number(), draft.c_str(), key, predictor, is_own);
-  if (!written) {
-    raw::call(SYS_unlinkat, folder.number(), raw::word(draft.c_str()), 0);
-  } else {
-    bound_saved_folder(folder.number());
-  }
+  if (!folder) return false;
+  // bound_saved_folder() removes the drafts that deaths left.
+  FreshFile file(folder.get(), kDraftBegin);
+  const std::uint32_t crc = patterns::crc32c(bytes.data(), bytes.size());
+  file.write(bytes.data(), bytes.size());
+  file.write(&crc, sizeof crc);
+  const bool written = place(folder.get(), file, key, predictor, is_own);
+  if (written) bound_saved_folder(folder.get());
   return written;
 }
 

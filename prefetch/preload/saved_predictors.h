@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <span>
 
+#include "core/files/descriptor.h"
+#include "core/os/sleep_lock.h"
 #include "patterns/bytes.h"
 #include "patterns/extent.h"
 #include "prefetch/preload/library_interface.h"
-#include "prefetch/preload/thread_lock.h"
 
 namespace iotune::prefetch {
 
@@ -43,9 +44,6 @@ void touch_saved(const SavedKey& key, const char* predictor) noexcept;
 class SavedOfPath {
  public:
   SavedOfPath(std::uint64_t path, const char* predictor) noexcept;
-  ~SavedOfPath();
-  SavedOfPath(const SavedOfPath&) = delete;
-  SavedOfPath& operator=(const SavedOfPath&) = delete;
 
   // A bit for each number that has a file.
   std::uint64_t numbers() noexcept;
@@ -55,7 +53,7 @@ class SavedOfPath {
  private:
   std::uint64_t path_;
   const char* predictor_;
-  int folder_;
+  Descriptor folder_;
 };
 
 // Replaces what this key's stream has written, as a whole. What another stream has left stays: then

@@ -18,7 +18,7 @@ constexpr unsigned kSlab = 16;
 
 constinit std::byte* g_slabs[kMostStreams / kSlab] = {};
 constinit std::atomic<unsigned> g_made{0};
-constinit ThreadLock g_lock;  // of making and freeing
+constinit SleepLock g_lock;  // of making and freeing
 constinit std::uint16_t g_free[kMostStreams] = {};
 constinit unsigned g_free_count = 0;
 constinit std::size_t g_slot_bytes = 0, g_predictor_bytes = 0;
@@ -80,7 +80,7 @@ unsigned slots_made() noexcept {
 }
 
 StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   if (StreamSlot* const known = slot_of(fd)) return known;  // another thread was first
   StreamSlot* const slot = take_slot();
   if (slot == nullptr) return nullptr;
@@ -102,7 +102,7 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
     g_options.kind->start(memory, how);
   }
   // A thread that found this slot as another descriptor's may be about to lock it.
-  const ThreadGuard of_slot(slot->lock);
+  const SleepGuard of_slot(slot->lock);
   slot->fd = fd;
   slot->file = file;
   slot->live = true;
@@ -144,7 +144,7 @@ void free_slot(StreamSlot& slot) noexcept {
     release_saved(state->saved);
     if (state->plan != nullptr) state->plan->release();
   }
-  const ThreadGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   g_slot_of_descriptor[slot.fd].store(nullptr, std::memory_order_release);
   g_free[g_free_count] = slot.number;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);  // never counted before it is there

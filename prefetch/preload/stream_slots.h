@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <new>
 
+#include "core/os/sleep_lock.h"
 #include "prefetch/preload/options.h"
 #include "prefetch/preload/saved_predictors.h"
-#include "prefetch/preload/thread_lock.h"
 #include "prefetch/preload/uses_under_way.h"
 #include "prefetch/streams/stream.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
@@ -41,7 +41,7 @@ struct SavedState {
 
 // The predictor's memory lies behind it: all of a stream in 1,024 bytes, where nothing is kept.
 struct StreamSlot {
-  ThreadLock lock;  // of all that is plain below
+  SleepLock lock;  // of all that is plain below
   // Helper's calls on the descriptor: who closes it waits until there are none.
   UsesUnderWay in_flight;
   bool live : 1;   // of a descriptor that is open, as far as is known

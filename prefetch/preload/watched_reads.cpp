@@ -2,6 +2,7 @@
 // streams ask the helper. README.md tells how the parts go together.
 #include <algorithm>
 
+#include "core/os/sleep_lock.h"
 #include "core/os/ticks.h"
 #include "core/process/process_events.h"
 #include "prefetch/budget/storage_budget.h"
@@ -16,7 +17,6 @@
 #include "prefetch/preload/program_transfers.h"
 #include "prefetch/slices/slice.h"
 #include "prefetch/preload/stream_slots.h"
-#include "prefetch/preload/thread_lock.h"
 #include "recorder/hooks/transfer_hooks.h"
 
 namespace iotune::prefetch {
@@ -34,7 +34,7 @@ constexpr std::uint8_t kOfProcess = 1, kOfStorage = 2;
 
 constinit const PrefetchHost* g_host = nullptr;
 constinit std::atomic<bool> g_slots_ready{false};
-constinit ThreadLock g_setup_lock;
+constinit SleepLock g_setup_lock;
 constinit PrefetchOptions g_options;
 // The child makes streams of its own.
 constinit AfterFork g_after_fork([]() noexcept {
@@ -44,7 +44,7 @@ constinit AfterFork g_after_fork([]() noexcept {
 
 // At the first read, when enough time has passed to tell the length of a tick.
 void set_up() noexcept {
-  const ThreadGuard guard(g_setup_lock);
+  const SleepGuard guard(g_setup_lock);
   if (g_slots_ready.load(std::memory_order_relaxed)) return;
   prefetch::Limits limits;
   const std::uint64_t mult = g_host->ns_per_tick();
@@ -115,7 +115,7 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
   if (slot == nullptr) return;
   bool wants = false, wants_files = false;
   {
-    const ThreadGuard guard(slot->lock);
+    const SleepGuard guard(slot->lock);
     if (!slot->live || slot->fd != read.fd || slot->file != read.file || slot->unfit) return;
     Extent access{read.offset, read.bytes};
     SavedState* const state = g_options.kind->name == "recorded" ? saved_state(*slot) : nullptr;
@@ -183,7 +183,7 @@ void before_close(int fd, std::uint32_t) noexcept {
   StreamSlot* const slot = slot_of(fd);
   if (slot == nullptr) return;
   {
-    const ThreadGuard guard(slot->lock);
+    const SleepGuard guard(slot->lock);
     if (!slot->live || slot->fd != fd) return;
     slot->live = false;
     slot->closing.store(true, std::memory_order_release);
@@ -205,7 +205,7 @@ void before_trace() noexcept {
   if (!g_slots_ready.load(std::memory_order_acquire)) return;
   for (unsigned number = 0; number < slots_made(); ++number) {
     StreamSlot& slot = *slot_number(number);
-    const ThreadGuard guard(slot.lock);
+    const SleepGuard guard(slot.lock);
     if (!slot.live) continue;
     slot.stream().end();
     note(slot);

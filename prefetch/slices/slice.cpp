@@ -14,9 +14,9 @@
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/signal_context.h"
+#include "core/os/sleep_lock.h"
 #include "core/process/process_events.h"
 #include "prefetch/preload/helper_thread.h"
-#include "prefetch/preload/thread_lock.h"
 #include "prefetch/slices/pending_writes.h"
 #include "prefetch/slices/slice_calls.h"
 
@@ -55,7 +55,7 @@ struct Slice {
 constinit const PrefetchHost* g_host = nullptr;
 constinit const Schedule* g_schedule = nullptr;
 constinit Slice* g_slice = nullptr;
-constinit ThreadLock g_lock;  // of g_slice->pending
+constinit SleepLock g_lock;  // of g_slice->pending
 constinit std::atomic<std::int64_t> g_ahead_bytes{0};
 constexpr std::uint32_t kNoDescriptor = 0xffffffff;
 constinit std::atomic<std::uint32_t> g_in_use{kNoDescriptor};  // descriptor of the call under way
@@ -99,7 +99,7 @@ void wait_while(Condition condition) noexcept {
 
 void wait_for_pending(const FileIdentity& file, const Extent& extent) noexcept {
   wait_while([&] {
-    const ThreadGuard guard(g_lock);
+    const SleepGuard guard(g_lock);
     return g_slice->pending.overlap(file, extent);
   });
 }
@@ -166,7 +166,7 @@ int start_slice(void (*slice)(void*), void* argument) noexcept {
     return EAGAIN;
   }
   {
-    const ThreadGuard guard(g_lock);
+    const SleepGuard guard(g_lock);
     g_slice = static_cast<Slice*>(memory);
     g_slice->run = slice;
     g_slice->argument = argument;
@@ -190,7 +190,7 @@ std::int64_t make_slice_transfer(const SliceTransfer& transfer) noexcept {
   }
   const Extent extent{position != nullptr ? position->offset : transfer.offset, transfer.bytes};
   if (!transfer.reads) {
-    const ThreadGuard guard(g_lock);
+    const SleepGuard guard(g_lock);
     g_slice->pending.slice_wrote(identity_of(status), extent);
     // The slice goes on as the program does, for whom the write succeeds.
     if (position != nullptr) position->offset += extent.length;
@@ -225,7 +225,7 @@ void tell_slice(const recorder::Transfer& made) noexcept {
   } else {
     struct stat status {};
     if (made.offset < 0 || !ask_about(made.fd, status)) return;
-    const ThreadGuard guard(g_lock);
+    const SleepGuard guard(g_lock);
     if (g_slice == nullptr) return;
     g_slice->pending.program_wrote(identity_of(status), {made.offset, made.bytes});
   }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/files/file_lock.h"
 #include "core/os/directory_entries.h"
 #include "core/os/oldest_entries.h"
 #include "core/os/raw_syscall.h"
@@ -40,15 +41,6 @@ using OldRuns = OldestEntries<kAtOnce, 128>;
 
 constinit OldRuns g_oldest;
 alignas(8) constinit char g_entries[4096] = {};
-
-bool lock(int directory) noexcept {
-  return raw::call(SYS_flock, directory, LOCK_EX | LOCK_NB) == 0;
-}
-
-// Not by closing alone: a child that another thread forks meanwhile would keep the lock.
-void unlock(int directory) noexcept {
-  raw::call(SYS_flock, directory, LOCK_UN);
-}
 
 // From the first entry on.
 template <typename Each>
@@ -203,7 +195,7 @@ bool remove_run(int root, const OldRuns::Entry& old, std::int64_t now_ns) noexce
   Run run{directory, old.name, now_ns, old.changed_ns};
   bool removed = false;
   // Looked at before it is locked: who joins a run that is to stay does not wait for the lock.
-  if (may_be_removed(run) && lock(directory)) {
+  if (may_be_removed(run) && lock_file(directory, LOCK_EX | LOCK_NB) == 0) {
     struct stat status {};
     if (stat_of(directory, "", status)) {
       run.changed_ns = changed_ns_of(status);
@@ -217,7 +209,7 @@ bool remove_run(int root, const OldRuns::Entry& old, std::int64_t now_ns) noexce
                 return true;
               });
     removed = removed && raw::call(SYS_unlinkat, root, raw::word(old.name), AT_REMOVEDIR) == 0;
-    unlock(directory);
+    lock_file(directory, LOCK_UN);
   }
   raw::close(directory);
   return removed;
@@ -271,9 +263,9 @@ void bound_leftovers(const char* root) noexcept {
     return stat_of(directory, "", status) && status.st_nlink > kMostRunsLeft + 2;
   };
   // Of many that begin at once, one is enough.
-  if (is_beyond() && lock(directory)) {
+  if (is_beyond() && lock_file(directory, LOCK_EX | LOCK_NB) == 0) {
     const unsigned removed = is_beyond() ? remove_oldest(directory, status.st_nlink - 2) : 0;
-    unlock(directory);
+    lock_file(directory, LOCK_UN);
     if (removed > 0) {
       ShortText<768> text;
       text << "more than " << kMostRunsLeft << " runs had left their calls in " << root << ": the "

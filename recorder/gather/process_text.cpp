@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "core/files/process_files.h"
 #include "core/os/raw_syscall.h"
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
@@ -67,11 +68,8 @@ void add_stdout(ProcessText& text) noexcept {
 }
 
 void add_command_line(ProcessText& text) noexcept {
-  static char arguments[2048];
-  const int fd = raw::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return;
-  const long bytes = raw::read(fd, arguments, sizeof arguments);
-  raw::close(fd);
+  static char arguments[2049];
+  const long bytes = read_text("/proc/self/cmdline", arguments);
   if (bytes <= 1) return;
   text << "argv=";
   text.add_escaped(arguments, static_cast<std::size_t>(bytes - 1));

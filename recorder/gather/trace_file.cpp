@@ -1,7 +1,6 @@
 #include "recorder/gather/trace_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -10,7 +9,6 @@
 
 #include "core/os/make_folders.h"
 #include "core/os/raw_syscall.h"
-#include "core/os/size_limit.h"
 #include "core/os/ticks.h"
 #include "core/os/utc_date.h"
 #include "core/process/configuration.h"
@@ -195,22 +193,11 @@ bool trace_path(ShortText<4096>& path) noexcept {
   return !path.cut();
 }
 
-TraceFile::TraceFile(const char* path) noexcept {
+TraceFile::TraceFile(const char* path) noexcept : refusal_(why_kept(path)) {
   path_ << path;
-  refusal_ = why_kept(path);
-  if (refusal_ != nullptr) {
-    error_ = -EEXIST;
-    return;
-  }
-  const char* const slash = std::strrchr(path, '/');
-  if (slash != nullptr) fresh_.add(path, static_cast<std::size_t>(slash - path) + 1);
-  // A name of its own length: the trace's may be as long as names can be.
-  std::uint64_t drawn = clock_ns(CLOCK_MONOTONIC);
-  raw::call(SYS_getrandom, raw::word(&drawn), sizeof drawn, 0);
-  fresh_ << ".iotune-" << raw::getpid() << '-' << drawn << ".part";
-  fd_ = raw::open(fresh_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd_ < 0) error_ = fd_;
-  if (fd_ >= 0 && is_for_group(path)) raw::call(SYS_fchmod, fd_, 0640);
+  if (refusal_ != nullptr) return;
+  file_.emplace(path);
+  if (is_for_group(path)) raw::call(SYS_fchmod, file_->fd(), 0640);
   char head[kTraceHeadBytes];
   static_assert(sizeof kTraceMagic - 1 + sizeof kFormatVersion == sizeof head);
   std::memcpy(head, kTraceMagic, sizeof kTraceMagic - 1);
@@ -218,30 +205,8 @@ TraceFile::TraceFile(const char* path) noexcept {
   append(head, sizeof head);
 }
 
-TraceFile::~TraceFile() {
-  if (folder_ >= 0) raw::close(folder_);
-  if (fd_ < 0) return;
-  raw::close(fd_);
-  raw::unlink(fresh_.c_str());
-}
-
 void TraceFile::append(const void* bytes, std::size_t size) noexcept {
-  const char* from = static_cast<const char*>(bytes);
-  while (size > 0 && error_ == 0) {
-    const long at = raw::lseek(fd_, 0, SEEK_CUR);
-    if (!within_size_limit(static_cast<std::uint64_t>(at) + size)) {
-      error_ = -27;  // EFBIG
-      return;
-    }
-    const long done = raw::write(fd_, from, size);
-    if (done == -4) continue;  // EINTR
-    if (done <= 0) {
-      error_ = done == 0 ? -5 : done;
-      return;
-    }
-    from += done;
-    size -= static_cast<std::size_t>(done);
-  }
+  if (file_) file_->write(bytes, size);
 }
 
 namespace {
@@ -263,69 +228,62 @@ bool is_of_tree(const char* start, std::size_t bytes, const char* tree) noexcept
 }
 }  // namespace
 
-// Somebody else may hold a lock on the folder for as long as he likes, and not every file system
-// has locks: it goes on without one then.
+// Without a lock where somebody else holds one for as long as he likes.
 void TraceFile::lock_folder() noexcept {
   const char* const slash = std::strrchr(path_.c_str(), '/');
   if (slash == nullptr) return;
   ShortText<4096> folder;
   folder.add(path_.c_str(), static_cast<std::size_t>(slash - path_.c_str()) + 1);
-  folder_ = raw::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   constexpr int kTries = 100;
-  for (int i = 0; folder_ >= 0 && i < kTries; ++i) {
-    if (raw::call(SYS_flock, folder_, LOCK_EX | LOCK_NB) != -EWOULDBLOCK) return;
-    const timespec moment{0, 2'000'000};
-    raw::call(SYS_nanosleep, raw::word(&moment), 0);
-  }
+  constexpr timespec kPause{0, 2'000'000};
+  folder_.emplace(Descriptor(raw::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)),
+                  kTries, kPause);
 }
 
 void TraceFile::keep_blocks_of(const char* tree) noexcept {
-  if (error_ != 0) return;
+  if (error() != 0) return;
   lock_folder();
   found_ = inode_at(path_.c_str());
   if (found_ == 0) return;
-  const int from = raw::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
-  if (from < 0) return;
+  const Descriptor from(raw::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0));
+  if (!from) return;
   static constinit char piece[16u << 10] = {};
-  long bytes = raw::read(from, piece, sizeof piece);
+  long bytes = raw::read(from.get(), piece, sizeof piece);
   if (bytes > 0 && is_of_tree(piece, static_cast<std::size_t>(bytes), tree)) {
     kept_blocks_ = true;
     append(piece + kTraceHeadBytes, static_cast<std::size_t>(bytes) - kTraceHeadBytes);
-    while ((bytes = raw::read(from, piece, sizeof piece)) > 0) {
+    while ((bytes = raw::read(from.get(), piece, sizeof piece)) > 0) {
       append(piece, static_cast<std::size_t>(bytes));
     }
   }
-  raw::close(from);
 }
 
 bool TraceFile::is_late() const noexcept {
-  return error_ == 0 && inode_at(path_.c_str()) != found_;
+  return error() == 0 && inode_at(path_.c_str()) != found_;
 }
 
 bool TraceFile::finish() noexcept {
   // Once more: the write may have taken long.
-  if (error_ == 0) refusal_ = why_kept(path_.c_str());
-  if (error_ == 0 && refusal_ == nullptr) error_ = raw::rename(fresh_.c_str(), path_.c_str());
-  if (error_ != 0 || refusal_ != nullptr) {
+  if (error() == 0) refusal_ = why_kept(path_.c_str());
+  const long wrong = refusal_ != nullptr ? 0 : file_->take_name(path_.c_str());
+  if (wrong != 0 || refusal_ != nullptr) {
     // Nobody asked for this trace, and nobody's folder has room for it: nothing is wrong.
-    const bool forbidden = error_ == -EACCES || error_ == -ENOENT || error_ == -EPERM;
+    const bool forbidden = wrong == -EACCES || wrong == -ENOENT || wrong == -EPERM;
     if (forbidden && configuration().trace_path == nullptr && in_another_users_folder(path_)) {
       return false;
     }
-    const char* const why = refusal_ != nullptr ? refusal_ : words_of(-error_);
+    const char* const why = refusal_ != nullptr ? refusal_ : words_of(-wrong);
     ShortText<1024> text;
     text << path_.c_str() << ": the trace cannot be written (";
     if (why != nullptr) {
       text << why;
     } else {
-      text << "error " << -error_;
+      text << "error " << -wrong;
     }
     text << "); the buffers stay, `iotune show` joins them later";
     say(text.c_str());
     return false;
   }
-  raw::close(fd_);
-  fd_ = -1;
   return true;
 }
 

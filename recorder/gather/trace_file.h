@@ -1,8 +1,12 @@
 // Writing a trace file from blocks that are in memory already.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
+#include <optional>
 
+#include "core/files/file_lock.h"
+#include "core/files/fresh_file.h"
 #include "core/os/short_text.h"
 
 namespace iotune::recorder {
@@ -28,9 +32,6 @@ bool trace_path(ShortText<4096>& path) noexcept;
 class TraceFile {
  public:
   explicit TraceFile(const char* path) noexcept;
-  ~TraceFile();
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
 
   void append(const void* bytes, std::size_t size) noexcept;
   // Keeps the blocks of the older trace at the place where its first process has `tree`
@@ -44,15 +45,15 @@ class TraceFile {
 
  private:
   void lock_folder() noexcept;
+  long error() const noexcept { return file_ ? file_->error() : -EEXIST; }
 
   bool kept_blocks_ = false;
 
-  ShortText<4096> path_, fresh_;
-  int fd_ = -1;
-  long error_ = 0;
-  const char* refusal_ = nullptr;  // why what is there must stay
+  ShortText<4096> path_;
+  const char* refusal_;            // why what is there must stay
+  std::optional<FreshFile> file_;  // none where it must
   unsigned long found_ = 0;        // the older trace's inode; 0: none
-  int folder_ = -1;                // locked
+  std::optional<FileLock> folder_;
 };
 
 }  // namespace iotune::recorder

@@ -88,99 +88,10 @@ ProcessCalls TraceReader::read(std::size_t process) const {
   return result;
 }
 
-namespace {
-
-// Puts one thread's calls, fed in the order of their ends, into groups: an outermost call, then
-// what ran inside it in the order of starts.
-class Nesting {
- public:
-  explicit Nesting(const std::vector<Call>& calls) : calls_(calls) {}
-
-  // Appends to `order` the group that ends with this call, if it is an outermost one.
-  bool feed(std::size_t index, std::vector<std::size_t>& order) {
-    const Call& call = calls_[index];
-    const CallSignature* const signature = call.signature();
-    const unsigned bit = signature == nullptr || signature->layer == Layer::kIotune
-                             ? 0U
-                             : 1U << static_cast<unsigned>(signature->layer);
-    std::size_t keep = waiting_.size();
-    while (keep > 0 && (layers_around(calls_[waiting_[keep - 1].call]) & bit) != 0) --keep;
-    std::vector<std::size_t> group{index};
-    for (std::size_t i = keep; i < waiting_.size(); ++i) {
-      group.insert(group.end(), waiting_[i].group.begin(), waiting_[i].group.end());
-    }
-    waiting_.resize(keep);
-    if (layers_around(call) != 0) {
-      waiting_.push_back({index, std::move(group)});
-      return false;
-    }
-    flush(order);
-    order.insert(order.end(), group.begin(), group.end());
-    return true;
-  }
-
-  // Calls whose outer call was never recorded.
-  void flush(std::vector<std::size_t>& order) {
-    for (const Waiting& lost : waiting_) {
-      order.insert(order.end(), lost.group.begin(), lost.group.end());
-    }
-    waiting_.clear();
-  }
-
-  std::uint64_t latest_start = 0;
-
- private:
-  struct Waiting {
-    std::size_t call;
-    std::vector<std::size_t> group;
-  };
-  const std::vector<Call>& calls_;
-  std::vector<Waiting> waiting_;
-};
-
-struct Group {
-  std::uint64_t start;  // never less than that of the thread's group before
-  std::size_t begin, end;
-};
-
-}  // namespace
-
 unsigned layers_around(const Call& call) {
   const unsigned layers = call.layers();
   if (call.signature() == nullptr || call.signature()->layer != Layer::kIotune) return layers;
   return layers == 0 ? 0U : layers & ~std::bit_floor(layers);
-}
-
-std::vector<std::size_t> start_order(const std::vector<Call>& calls) {
-  std::map<std::uint32_t, Nesting> threads;
-  std::vector<std::size_t> order;
-  std::vector<Group> groups;
-  order.reserve(calls.size());
-  const auto close_group = [&](Nesting& thread, std::size_t begin) {
-    if (begin == order.size()) return;
-    thread.latest_start = std::max(thread.latest_start, calls[order[begin]].start_ns);
-    groups.push_back({thread.latest_start, begin, order.size()});
-  };
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    Nesting& thread = threads.try_emplace(calls[i].thread, calls).first->second;
-    const std::size_t begin = order.size();
-    if (thread.feed(i, order)) close_group(thread, begin);
-  }
-  for (auto& [number, thread] : threads) {
-    const std::size_t begin = order.size();
-    thread.flush(order);
-    close_group(thread, begin);
-  }
-  if (threads.size() < 2) return order;
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const Group& a, const Group& b) { return a.start < b.start; });
-  std::vector<std::size_t> sorted;
-  sorted.reserve(order.size());
-  for (const Group& group : groups) {
-    sorted.insert(sorted.end(), order.begin() + static_cast<std::ptrdiff_t>(group.begin),
-                  order.begin() + static_cast<std::ptrdiff_t>(group.end));
-  }
-  return sorted;
 }
 
 }  // namespace iotune::recorder

@@ -46,8 +46,4 @@ class TraceReader {
 // before it, and stands beside it, not inside it.
 unsigned layers_around(const Call& call);
 
-// The calls' indices in the order of their starts: each call before those that were made
-// inside it, which stand before it in `calls` because they ended first.
-std::vector<std::size_t> start_order(const std::vector<Call>& calls);
-
 }  // namespace iotune::recorder

@@ -28,13 +28,13 @@ constexpr std::uint64_t kLatestNs = UINT64_MAX / 4;  // an encoder takes more fo
 constexpr std::uint64_t kExactTransfers = 32;        // of a thread, where patterns keep the times
 
 // A file without a name: whatever happens to this process, nothing of it stays.
-int open_spool(const std::string& path) {
+Descriptor open_spool(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   std::string name =
       (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + ".iotune-spool-XXXXXX";
   const int fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd >= 0) ::unlink(name.c_str());
-  return fd;
+  return Descriptor(fd);
 }
 
 template <typename T>
@@ -78,11 +78,7 @@ TraceWriter::TraceWriter(std::string path, KeptTimes kept, bool replace)
     return;
   }
   spool_ = open_spool(path_);
-  if (spool_ < 0) fail_with_errno();
-}
-
-TraceWriter::~TraceWriter() {
-  if (spool_ >= 0) ::close(spool_);
+  if (!spool_) fail_with_errno();
 }
 
 bool TraceWriter::fail(std::string message) {
@@ -165,7 +161,7 @@ bool TraceWriter::spool(std::uint32_t process, std::span<const std::byte> payloa
   processes_[process].blocks.push_back({spooled_, static_cast<std::uint32_t>(payload.size())});
   while (!payload.empty()) {
     const ssize_t wrote =
-        ::pwrite(spool_, payload.data(), payload.size(), static_cast<off_t>(spooled_));
+        ::pwrite(spool_.get(), payload.data(), payload.size(), static_cast<off_t>(spooled_));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       if (wrote == 0) errno = ENOSPC;
@@ -201,7 +197,7 @@ Result<WrittenTrace> TraceWriter::finish() {
     for (const SpooledBlock& block : process.blocks) {
       payload_.resize(std::max<std::size_t>(payload_.size(), block.bytes));
       const ssize_t got =
-          ::pread(spool_, payload_.data(), block.bytes, static_cast<off_t>(block.offset));
+          ::pread(spool_.get(), payload_.data(), block.bytes, static_cast<off_t>(block.offset));
       if (got != static_cast<ssize_t>(block.bytes)) {
         return Error{path_, "what was written cannot be read again"};
       }

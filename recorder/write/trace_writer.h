@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/files/descriptor.h"
 #include "recorder/read/call.h"
 #include "recorder/read/result.h"
 
@@ -39,7 +40,6 @@ class TraceWriter {
   TraceWriter(std::string path, KeptTimes kept, bool replace);
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
-  ~TraceWriter();
 
   // What PROCESS says (FORMAT.md) but for the times, which the calls decide. May be changed
   // until finish(): the number of ranks is known last.
@@ -81,7 +81,7 @@ class TraceWriter {
   std::string path_;
   KeptTimes kept_;
   bool replace_;
-  int spool_ = -1;
+  Descriptor spool_;
   std::uint64_t spooled_ = 0, buffered_ = 0;
   std::vector<Process> processes_;
   std::unordered_map<std::uint64_t, Thread> threads_;

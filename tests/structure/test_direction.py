@@ -26,7 +26,7 @@ STRANGERS = {"patterns": {"core"}}
 # Includes none of the rooms: the replayer reads a plain plan file and knows no iotune.
 ALONE = ("kernels",)
 # Programs of their own, which nobody includes: what they may know.
-BESIDE = {"fuse": ("patterns", "prefetch", "recorder", "analyzer", "logstore")}
+BESIDE = {"fuse": ("core", "patterns", "prefetch", "recorder", "analyzer", "logstore")}
 # The papers' baselines are reached by name; who looks them up by it may include them.
 LOOKS_UP_BASELINES = {
     "patterns/predict/predictors.cpp", "prefetch/preload/schedules.cpp",

@@ -1,11 +1,8 @@
 #include "recorder/read/trace_blocks/block_file.h"
 
-#include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <system_error>
 
 #include "patterns/bytes.h"
@@ -14,20 +11,6 @@
 #include "recorder/replaceable.h"
 
 namespace iotune::recorder {
-namespace {
-
-// A name beside `target` that is no longer than names can be.
-std::string name_beside(const std::string& target) {
-  std::uint64_t drawn = 0;
-  if (::getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) {
-    drawn = static_cast<std::uint64_t>(::getpid());
-  }
-  const std::size_t slash = target.rfind('/');
-  const std::string folder = slash == std::string::npos ? "" : target.substr(0, slash + 1);
-  return folder + ".iotune-" + std::to_string(drawn) + ".part";
-}
-
-}  // namespace
 
 std::optional<Error> refusal_to_replace(const std::string& target) {
   struct stat status {};
@@ -37,43 +20,18 @@ std::optional<Error> refusal_to_replace(const std::string& target) {
   return Error{target, std::string("is left alone: ") + why};
 }
 
-ReplacingFile::ReplacingFile(std::string target)
-    : target_(std::move(target)), temporary_(name_beside(target_)) {
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd_ < 0) error_ = errno;
-}
-
-ReplacingFile::~ReplacingFile() {
-  if (fd_ >= 0) ::close(fd_);
-  if (!done_ && fd_ >= 0) ::unlink(temporary_.c_str());
-}
-
 void ReplacingFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty() && error_ == 0) {
-    const ssize_t wrote = ::write(fd_, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) {
-      error_ = wrote < 0 ? errno : ENOSPC;
-      return;
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
-  }
+  file_.write(bytes.data(), bytes.size());
 }
 
 std::optional<Error> ReplacingFile::commit(bool replace) {
   if (std::optional<Error> refusal = refusal_to_replace(target_); refusal && replace) {
     return refusal;
   }
-  if (error_ == 0 && ::fdatasync(fd_) != 0) error_ = errno;
-  bool named = false;
-  if (error_ == 0 && !replace) {
-    // A link never replaces what is there; some file systems have none.
-    named = ::link(temporary_.c_str(), target_.c_str()) == 0;
-    if (!named && (errno == EEXIST || ::access(target_.c_str(), F_OK) == 0)) error_ = EEXIST;
-  }
-  if (error_ == 0 && !named && ::rename(temporary_.c_str(), target_.c_str()) != 0) error_ = errno;
-  if (error_ != 0) return Error{target_, std::generic_category().message(error_)};
-  done_ = !named;  // a linked file still has its temporary name
+  file_.sync();
+  const auto how = replace ? FreshFile::Name::kReplaced : FreshFile::Name::kFree;
+  const auto error = static_cast<int>(-file_.take_name(target_.c_str(), how));
+  if (error != 0) return Error{target_, std::generic_category().message(error)};
   return std::nullopt;
 }
 

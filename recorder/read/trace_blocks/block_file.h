@@ -5,7 +5,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
+#include "core/files/fresh_file.h"
 #include "recorder/format.h"
 #include "recorder/read/call.h"
 #include "recorder/read/result.h"
@@ -20,10 +22,7 @@ std::optional<Error> refusal_to_replace(const std::string& target);
 // its owner only. commit() replaces what refusal_to_replace() allows.
 class ReplacingFile {
  public:
-  explicit ReplacingFile(std::string target);
-  ReplacingFile(const ReplacingFile&) = delete;
-  ReplacingFile& operator=(const ReplacingFile&) = delete;
-  ~ReplacingFile();
+  explicit ReplacingFile(std::string target) : target_(std::move(target)), file_(target_.c_str()) {}
 
   // The first failure is kept: commit() tells it.
   void write(std::span<const std::byte> bytes);
@@ -32,9 +31,8 @@ class ReplacingFile {
   std::optional<Error> commit(bool replace = true);
 
  private:
-  std::string target_, temporary_;
-  int fd_ = -1, error_ = 0;
-  bool done_ = false;
+  std::string target_;
+  FreshFile file_;
 };
 
 void write_trace_head(ReplacingFile& file);

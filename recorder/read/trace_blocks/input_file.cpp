@@ -12,51 +12,29 @@
 namespace iotune::recorder {
 
 Result<InputFile> InputFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return Error{path, std::generic_category().message(errno)};
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
-  if (::fstat(fd, &status) != 0) {
-    const int error = errno;
-    ::close(fd);
-    return Error{path, std::generic_category().message(error)};
+  if (!file || ::fstat(file.get(), &status) != 0) {
+    return Error{path, std::generic_category().message(errno)};
   }
-  if (!S_ISREG(status.st_mode)) {
-    ::close(fd);
-    return Error{path, "not a regular file"};
-  }
-  return InputFile(path, fd);
+  if (!S_ISREG(status.st_mode)) return Error{path, "not a regular file"};
+  return InputFile(path, std::move(file));
 }
 
 InputFile InputFile::of_bytes(std::string path, std::vector<std::byte> bytes) {
-  InputFile file(std::move(path), -1);
+  InputFile file(std::move(path), Descriptor());
   file.bytes_ = std::move(bytes);
   return file;
 }
 
-InputFile::InputFile(InputFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      fd_(std::exchange(other.fd_, -1)),
-      bytes_(std::move(other.bytes_)) {}
-
-InputFile& InputFile::operator=(InputFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(fd_, other.fd_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-InputFile::~InputFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 std::uint64_t InputFile::size() const {
-  if (fd_ < 0) return bytes_.size();
+  if (!file_) return bytes_.size();
   struct stat status {};
-  return ::fstat(fd_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  return ::fstat(file_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 std::size_t InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
-  if (fd_ < 0) {
+  if (!file_) {
     if (offset >= bytes_.size()) return 0;
     const auto rest = std::span(bytes_).subspan(static_cast<std::size_t>(offset));
     const std::size_t size = std::min(to.size(), rest.size());
@@ -66,7 +44,7 @@ std::size_t InputFile::read(std::uint64_t offset, std::span<std::byte> to) const
   std::size_t done = 0;
   while (done < to.size()) {
     const ssize_t got =
-        ::pread(fd_, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
+        ::pread(file_.get(), to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     done += static_cast<std::size_t>(got);

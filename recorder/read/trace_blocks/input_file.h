@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/files/descriptor.h"
 #include "recorder/read/result.h"
 
 namespace iotune::recorder {
@@ -17,9 +18,6 @@ class InputFile {
   static Result<InputFile> open(const std::string& path);
   // Bytes of the file of that name that were read already.
   static InputFile of_bytes(std::string path, std::vector<std::byte> bytes);
-  InputFile(InputFile&& other) noexcept;
-  InputFile& operator=(InputFile&& other) noexcept;
-  ~InputFile();
 
   const std::string& path() const { return path_; }
   // At this moment: the file may be growing.
@@ -28,10 +26,10 @@ class InputFile {
   std::size_t read(std::uint64_t offset, std::span<std::byte> to) const;
 
  private:
-  InputFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  InputFile(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
   std::string path_;
-  int fd_ = -1;
-  std::vector<std::byte> bytes_;  // where fd_ is none
+  Descriptor file_;
+  std::vector<std::byte> bytes_;  // where it is none
 };
 
 }  // namespace iotune::recorder

@@ -60,7 +60,7 @@ bool is_short_of_memory(std::uint64_t limit) noexcept {
 
 // A limit that iotune's own files or memory may meet, and that goes down.
 bool is_tighter(int resource, const struct rlimit& wanted) noexcept {
-  // Descriptors of iotune's own lie high (high_descriptor.h), and need such a number.
+  // Descriptors of iotune's own lie high (core/files/descriptor.h), and need such a number.
   constexpr rlim_t kFewDescriptors = 64;
   if (has_dropped_privileges()) return false;
   switch (resource) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "analyzer/calls/call_columns.h"
@@ -77,7 +79,13 @@ TEST(CallRows, AreTheCallsThatAreReadWhole) {
     const recorder::ProcessCalls process = reader->read(i);
     const CallOwners owners = owners_of(process);
     std::vector<std::string> expected;
-    for (const std::size_t at : recorder::start_order(process.calls)) {
+    // What runs within a call starts no earlier and ends no later.
+    std::vector<std::size_t> order(process.calls.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t at) {
+      return std::pair(process.calls[at].start_ns, UINT64_MAX - process.calls[at].end_ns());
+    });
+    for (const std::size_t at : order) {
       const recorder::Call& call = process.calls[at];
       const std::int32_t file = owners.file_of_call[at];
       expected.push_back(std::to_string(i) + ' ' + std::to_string(call.thread) + ' ' +

@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
-#include "patterns/print_unit.h"
 #include "round_trip.h"
+#include "tuple_at.h"
 
 namespace iotune::patterns {
 namespace {
@@ -13,16 +11,8 @@ namespace {
 using testing::encode;
 using testing::OwnedTree;
 using testing::read_tree;
+using testing::tuple_at;
 using testing::Values;
-
-std::string unit(const Values& values, unsigned dims = 1, unsigned dim = 0, unsigned index = 0) {
-  const OwnedTree owned = read_tree(encode(values, dims), values.size() / dims, dims);
-  const Term* term = owned.tree.first();
-  while (index-- > 0) term = owned.tree.next(*term);
-  char text[200] = {};
-  const std::size_t length = print_unit(owned.tree, *term, dim, text);
-  return std::string(text, length);
-}
 
 TEST(LoopTerms, show_the_nest_without_expanding_it) {
   Values values;
@@ -109,47 +99,6 @@ TEST(LoopTerms, rows_outside_are_refused) {
   EXPECT_TRUE(tuple_at(owned.tree, 1, tuple));
   EXPECT_FALSE(tuple_at(owned.tree, 2, tuple));
   EXPECT_FALSE(tuple_at(owned.tree, 0, std::span(tuple).first(1)));
-}
-
-TEST(PrintUnit, one_level_loops_are_the_papers_unit) {
-  Values strided;
-  for (std::int64_t k = 0; k < 100; ++k) strided.push_back(20 + k * 4096);
-  EXPECT_EQ(unit(strided), "[20,(4096)^100] n=100");
-  Values walked;  // the papers' [0,(3,4,7)^3] and [42,(4)^4], only longer
-  for (std::int64_t k = 0; k < 20; ++k) {
-    walked.insert(walked.end(), {k * 14, k * 14 + 3, k * 14 + 7});
-  }
-  for (std::int64_t k = 0; k < 20; ++k) walked.push_back(280 + k * 4);
-  EXPECT_EQ(unit(walked), "[0,(3,4,7)^20] n=60");
-  EXPECT_EQ(unit(walked, 1, 0, 1), "[280,(4)^20] n=20");
-}
-
-TEST(PrintUnit, each_dimension_by_itself) {
-  Values values;
-  for (std::int64_t k = 0; k < 9; ++k) values.insert(values.end(), {-k * 8, 512});
-  EXPECT_EQ(unit(values, 2, 0), "[0,(-8)^9] n=9");
-  EXPECT_EQ(unit(values, 2, 1), "[512,(0)^9] n=9");
-  EXPECT_EQ(unit(values, 2, 2), "");
-}
-
-TEST(PrintUnit, irregular_values_are_walked_once) {
-  EXPECT_EQ(unit({5, 100, 30}), "[5,(95,-70,0)^1] n=3");
-  EXPECT_EQ(unit({INT64_MIN}), "[-9223372036854775808,(0)^1] n=1");
-}
-
-TEST(PrintUnit, nests_are_not_units) {
-  Values values;
-  for (std::int64_t i = 0; i < 30; ++i) values.push_back(i / 5 * 1000 + i % 5);
-  EXPECT_EQ(unit(values), "");
-}
-
-TEST(PrintUnit, text_is_cut_to_its_room) {
-  const OwnedTree owned = read_tree(encode({1, 2, 3, 4}, 1), 4, 1);
-  char text[6] = {'x', 'x', 'x', 'x', 'x', 'x'};
-  EXPECT_EQ(print_unit(owned.tree, *owned.tree.first(), 0, std::span(text).first(5)), 19U);
-  EXPECT_STREQ(text, "[1,(");
-  EXPECT_EQ(text[5], 'x');
-  EXPECT_EQ(print_unit(owned.tree, *owned.tree.first(), 0, {}), 19U);
 }
 
 }  // namespace

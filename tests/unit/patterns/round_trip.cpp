@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tuple_at.h"
+
 namespace iotune::patterns::testing {
 
 Bytes encode(const Values& values, unsigned dims, EncodeOptions options) {

@@ -12,13 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "prefetch/preload/thread_lock.h"
 #include "prefetch/preload/uses_under_way.h"
 
 namespace iotune {
 namespace {
-
-using prefetch::ThreadLock;
 
 // 'S': it sleeps; 'R': it runs, or could.
 char state_of(pid_t thread) {
@@ -48,9 +45,8 @@ bool sleeps(Wait wait, Release release) {
   return seen == 5;
 }
 
-template <typename Lock>
-void expect_sleep_of() {
-  Lock lock;
+TEST(SleepLock, WhoWaitsSleeps) {
+  SleepLock lock;
   lock.lock();
   EXPECT_TRUE(sleeps(
       [&] {
@@ -62,16 +58,8 @@ void expect_sleep_of() {
   lock.unlock();
 }
 
-TEST(SleepLock, WhoWaitsSleeps) {
-  expect_sleep_of<SleepLock>();
-}
-TEST(ThreadLock, WhoWaitsSleeps) {
-  expect_sleep_of<ThreadLock>();
-}
-
-template <typename Lock>
-void expect_exclusion() {
-  Lock lock;
+TEST(SleepLock, LetsOneInAtATime) {
+  SleepLock lock;
   int count = 0;
   constexpr int kThreads = 4, kTurns = 20000;
   std::vector<std::thread> threads;
@@ -88,20 +76,17 @@ void expect_exclusion() {
   EXPECT_EQ(count, kThreads * kTurns);
 }
 
-TEST(SleepLock, LetsOneInAtATime) {
-  expect_exclusion<SleepLock>();
-}
-TEST(ThreadLock, LetsOneInAtATime) {
-  expect_exclusion<ThreadLock>();
-}
-
-TEST(ThreadLock, KnowsItsHolder) {
-  ThreadLock lock;
+TEST(SleepLock, KnowsItsHolder) {
+  SleepLock lock;
   EXPECT_FALSE(lock.is_held());
   lock.lock();
   EXPECT_TRUE(lock.is_held());
-  std::thread([&] { EXPECT_FALSE(lock.is_held()); }).join();
-  lock.unlock();
+  std::thread([&] {
+    EXPECT_FALSE(lock.is_held());
+    release_by_jump(lock);
+  }).join();
+  EXPECT_TRUE(lock.is_held());
+  release_by_jump(lock);
   EXPECT_FALSE(lock.is_held());
 }
 
