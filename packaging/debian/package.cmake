@@ -19,7 +19,7 @@ if(IOTUNE_BUILD_PYTHON)
   # The extension is for one minor version of Python.
   math(EXPR next "${Python3_VERSION_MINOR} + 1")
   set(CPACK_DEBIAN_PACKAGE_DEPENDS
-    "python3 (>= ${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}), python3 (<< ${Python3_VERSION_MAJOR}.${next}), python3-numpy, python3-rich, python3-click, python3-typing-extensions")
+    "python3 (>= ${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}), python3 (<< ${Python3_VERSION_MAJOR}.${next}), python3-numpy, python3-pyelftools, python3-rich, python3-click, python3-typing-extensions")
   set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-jinja2, python3-scipy")
   set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-pandas, fuse3, mpi-default-dev")
   # Python's compiled files are made at installation and removed with the package.

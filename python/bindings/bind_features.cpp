@@ -3,13 +3,14 @@
 #include <pybind11/stl.h>
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/matching/features.h"
 #include "python/bindings/bindings.h"
+#include "python/bindings/document.h"
+#include "python/bindings/errors.h"
 
 namespace py = pybind11;
 
@@ -28,28 +29,23 @@ FeatureQuestion read_question_of(const Node& node) {
   return question;
 }
 
-template <typename T>
-T taken(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().text());
-  return std::move(*result);
-}
-
 // One row for each of `settings`; nothing where the pattern has no geometry.
-std::optional<std::vector<std::vector<double>>> features(const std::string& pattern_json,
-                                                         const std::string& question_json,
-                                                         const std::vector<std::string>& settings) {
+std::optional<std::vector<std::vector<double>>> features(const Document& pattern_of,
+                                                         const std::vector<Document>& settings,
+                                                         const Document& question_of) {
   using Rows = std::optional<std::vector<std::vector<double>>>;
   return taken(guarded<Rows>([&]() -> Rows {
-    const Json pattern_document = parse_json(pattern_json, "pattern");
-    const Json question_document = parse_json(question_json, "question");
+    const Json pattern_document = parse_json(pattern_of.text, "pattern");
+    const Json question_document = parse_json(question_of.text, "question");
     const Pattern pattern = read_pattern(Node(pattern_document, ""));
     const FeatureQuestion question = read_question_of(Node(question_document, ""));
     std::vector<std::vector<double>> rows;
-    for (const std::string& text : settings) {
-      Result<Settings> parsed = Settings::parse(text);
-      if (!parsed) throw Fault{parsed.error().text()};
+    for (const Document& one : settings) {
+      const Json members = parse_json(one.text, "settings");
       Features row{};
-      if (!features_of(pattern, question, *parsed, row)) return std::nullopt;
+      if (!features_of(pattern, question, read_settings(Node(members, "")), row)) {
+        return std::nullopt;
+      }
       rows.emplace_back(row.begin(), row.end());
     }
     return rows;
@@ -60,8 +56,8 @@ std::optional<std::vector<std::vector<double>>> features(const std::string& patt
 
 void bind_features(py::module_& module) {
   using namespace py::literals;
-  module.def("features", &features, "pattern"_a, "question"_a, "settings"_a,
-             "Rows of features, one for each canonical text of settings; None: no geometry.");
+  module.def("features", &features, "pattern"_a, "settings"_a, "question"_a = py::dict(),
+             "Rows of features, one for each of the settings; None: no geometry.");
   module.def("feature_names", [] {
     return std::vector<std::string>(std::begin(kFeatureNames), std::end(kFeatureNames));
   });

@@ -80,7 +80,7 @@ std::string out_of_range(const GainModel& model, const std::vector<double>& with
 void bind_gains(py::module_& module) {
   using namespace py::literals;
   module.def("checksum", [](const py::bytes& content) { return checksum(std::string(content)); });
-  module.attr("pattern_feature_count") = kPatternFeatureCount;
+  module.def("pattern_feature_count", [] { return kPatternFeatureCount; });
   module.def("cost_term_names", [] {
     return std::vector<std::string>(std::begin(kCostTermNames), std::end(kCostTermNames));
   });

@@ -2,9 +2,11 @@
 // as the preload sees it, for Python.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,8 +81,9 @@ pybind11::dict identify_mpi(const std::string& library_version, const std::strin
   return found;
 }
 
-bool locks_hold_between_nodes(const std::string& file, const std::string& file_system) {
-  return iotune::tuner::locks_hold_between_nodes(file.c_str(), file_system.c_str());
+bool locks_hold_between_nodes(const std::filesystem::path& directory,
+                              const std::string& file_system) {
+  return iotune::tuner::locks_hold_between_nodes((directory / "file").c_str(), file_system.c_str());
 }
 
 // The folder `name` of this user's; None where the site's file has no such entry.
@@ -92,9 +95,8 @@ pybind11::object folder_of_site(iotune::SiteFolder (*entry)() noexcept, const st
   if (*site.pattern == '\0') return pybind11::none();
   ShortText<4096> path;
   const char* const fault = site_folder(site.pattern, name.c_str(), site.for_group, make, path);
-  return pybind11::make_tuple(
-      pybind11::reinterpret_steal<pybind11::object>(PyUnicode_DecodeFSDefault(path.c_str())),
-      fault == nullptr ? "" : fault, site.for_group);
+  return pybind11::make_tuple(std::filesystem::path(path.c_str()), fault == nullptr ? "" : fault,
+                              site.for_group);
 }
 
 }  // namespace
@@ -110,7 +112,7 @@ void bind_limits(pybind11::module_& module) {
       [](const std::string& name, bool make) {
         return folder_of_site(iotune::site_traces, name, make);
       },
-      py::arg("name"), py::arg("make"),
+      py::arg("name"), py::arg("make") = false,
       "(path, why it cannot be used, whether the group reads) of that folder of this user's below "
       "what /etc/iotune.conf names for traces; None where it names nothing.");
   module.def(
@@ -122,6 +124,6 @@ void bind_limits(pybind11::module_& module) {
              "What these two say, entry by entry, and their faults in words.");
   module.def("identify_mpi", &identify_mpi, "library_version"_a, "soname"_a,
              "has_open_mpi_objects"_a, "version (empty: unknown) and abi of an MPI's library.");
-  module.def("locks_hold_between_nodes", &locks_hold_between_nodes, "file"_a, "file_system"_a,
+  module.def("locks_hold_between_nodes", &locks_hold_between_nodes, "directory"_a, "filesystem"_a,
              "Whether fcntl locks exclude processes on other nodes too.");
 }

@@ -1,12 +1,12 @@
-// The pattern database for Python. Documents pass as JSON text: one shape for the command line,
-// for --json and for tests. Failures are RuntimeError with one line that names the path.
+// The pattern database for Python. Failures name the path.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -25,6 +25,8 @@
 #include "patterndb/settings/proven.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/places.h"
+#include "python/bindings/document.h"
+#include "python/bindings/errors.h"
 
 namespace py = pybind11;
 
@@ -35,20 +37,46 @@ using namespace iotune::patterndb;
 // The interpreter may wait longer for a lock than a job's open may.
 constexpr int kBusyMilliseconds = 5000;
 
-template <typename T>
-T taken(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().text());
-  return std::move(*result);
-}
+namespace fs = std::filesystem;
 
 // Faults of the JSON reading, which are no std::exception, become messages here.
 template <typename Function>
-auto read(const std::string& text, const char* source, const Function& function) {
+auto read(const Document& document, const char* source, const Function& function) {
   using Value = decltype(function(std::declval<Node>()));
   return taken(guarded<Value>([&] {
-    Json json = parse_json(text, source);
+    Json json = parse_json(document.text, source);
     return function(Node(json, ""));
   }));
+}
+
+Document document_of(const Json& json) {
+  return {dump(json)};
+}
+
+template <typename Item>
+Document list_of(const std::vector<Item>& items) {
+  Json list = Json::array();
+  for (const Item& one : items) list.push_back(to_json(one));
+  return document_of(list);
+}
+
+// A path as the database has texts.
+std::string in_utf8(const py::object& path) {
+  const py::object text = py::module_::import("os").attr("fspath")(path);
+  if (PyUnicode_AsUTF8(text.ptr()) != nullptr) return text.cast<std::string>();
+  PyErr_Clear();
+  throw CoreError(text.attr("encode")(py::arg("errors") = "replace").cast<std::string>() +
+                  ": a path of the database's must be UTF-8");
+}
+
+// A FIFO would be waited for, and a device is no file. What is missing may come.
+std::string database_at(const py::object& path) {
+  std::string text = in_utf8(path);
+  std::error_code ignored;
+  if (fs::exists(text, ignored) && !fs::is_regular_file(text, ignored)) {
+    throw CoreError(text + ": no regular file, so no database");
+  }
+  return text;
 }
 
 const char* layer_name(iotune::ParameterLayer layer) {
@@ -115,7 +143,7 @@ const char* disk_name(iotune::DiskEffect effect) {
   return "";
 }
 
-std::string parameters() {
+Document parameters() {
   Json list = Json::array();
   for (const iotune::Parameter& parameter : iotune::kParameters) {
     list.push_back({{"name", parameter.name},
@@ -129,32 +157,28 @@ std::string parameters() {
                     {"trainable", parameter.trainable},
                     {"gate", iotune::find_gate(parameter.name)}});
   }
-  return dump(list);
+  return document_of(list);
 }
 
-std::optional<std::string> validate_setting(const std::string& name, const std::string& value) {
+std::optional<std::string> fault_of_setting(const std::string& name, const std::string& value) {
+  if (value.find('\0') != std::string::npos) return "holds a zero byte";
   const char* fault = iotune::validate(name.c_str(), value.c_str());
   if (fault == nullptr) return std::nullopt;
   return fault;
 }
 
-std::string settings_text(const std::string& json) {
-  return read(json, "settings", [](const Node& node) { return read_settings(node).text(); });
+std::string config_xml(const Document& settings, const py::object& of_files, bool forced) {
+  std::vector<FileSettings> files = {{"", read(settings, "settings", read_settings)}};
+  for (const auto& [file, own] : py::dict(of_files)) {
+    files.push_back(
+        {file.cast<std::string>(), read(own.cast<Document>(), "settings", read_settings)});
+  }
+  return config_text(files, forced);
 }
 
-std::string write_config_xml(const std::string& json, bool forced) {
-  return read(json, "settings", [forced](const Node& node) {
-    std::vector<FileSettings> files;
-    for (const auto& [file_name, settings] : node.value().items()) {
-      files.push_back({file_name, read_settings(node.at(file_name.c_str()))});
-    }
-    return config_text(files, forced);
-  });
-}
-
-std::string read_config_xml(const std::string& xml_path, const std::string& data_file) {
+Document read_config_xml(const std::string& xml_path, const std::string& data_file) {
   Config config = taken(read_config(xml_path, data_file));
-  return dump({{"settings", to_json(config.settings)}, {"notes", config.notes}});
+  return document_of({{"settings", to_json(config.settings)}, {"notes", config.notes}});
 }
 
 struct Asked {
@@ -202,20 +226,25 @@ Json refused_json(const Decision& decision) {
   return refused;
 }
 
-std::string decide_json(const std::string& question) {
+// What a run would get at an open, out of this database alone.
+Document decide_by(PatternDb& db, const Document& question) {
   Asked asked = read(question, "question", read_question);
+  asked.places.database = db.path();
+  asked.places.lower.clear();
+  asked.places.spool.clear();
+  asked.places.config.clear();
   Decision decision = taken(decide(asked.question, asked.places));
-  return dump({{"source", iotune::source_name(decision.source)},
-               {"state", iotune::state_name(decision.state)},
-               {"row", decision.row},
-               {"distance", decision.distance ? Json(*decision.distance) : Json()},
-               {"pattern", decision.pattern},
-               {"message", decision.message},
-               {"settings", to_json(decision.settings)},
-               {"refused", refused_json(decision)}});
+  return document_of({{"source", iotune::source_name(decision.source)},
+                      {"state", iotune::state_name(decision.state)},
+                      {"row", decision.row},
+                      {"distance", decision.distance ? Json(*decision.distance) : Json()},
+                      {"pattern", decision.pattern},
+                      {"message", decision.message},
+                      {"settings", to_json(decision.settings)},
+                      {"refused", refused_json(decision)}});
 }
 
-std::string known_settings() {
+Document known_settings() {
   Json classes = Json::array(), rows = Json::array();
   for (const ValueClass& one : kValueClasses) {
     classes.push_back(
@@ -230,25 +259,24 @@ std::string known_settings() {
                     {"known", known_name(row.known)},
                     {"because", row.because}});
   }
-  return dump({{"classes", classes}, {"rows", rows}});
+  return document_of({{"classes", classes}, {"rows", rows}});
 }
 
-std::string gate_answer(const std::string& question, const std::string& name,
-                        const std::string& value) {
+Document gate_answer(const Document& question, const std::string& name, const std::string& value) {
   Asked asked = read(question, "question", read_question);
   const GateAnswer answer = ask_gate(asked.question, asked.places, name, value);
-  return dump({{"known", answer.proven_here ? "proven here" : known_name(answer.known)},
-               {"reason", answer.reason},
-               {"value_class", value_class(name, value)}});
+  return document_of({{"known", answer.proven_here ? "proven here" : known_name(answer.known)},
+                      {"reason", answer.reason},
+                      {"value_class", value_class(name, value)}});
 }
 
 // Of settings as a whole: what one is may depend on another.
-std::string gate_refusals(const std::string& question, const std::string& settings) {
+Document gate_refusals(const Document& question, const Document& settings) {
   Asked asked = read(question, "question", read_question);
   Decision decision;
   decision.settings = read(settings, "settings", read_settings);
   pass_gate(asked.question, asked.places, decision);
-  return dump(refused_json(decision));
+  return document_of(refused_json(decision));
 }
 
 std::string mpiio_name(const std::string& mpi, const std::string& mpi_io) {
@@ -268,142 +296,109 @@ std::vector<std::string> lower_databases() {
 
 class PythonDb {
  public:
-  PythonDb(const std::optional<std::string>& path, bool read_only)
-      : db_(taken(PatternDb::open(path.value_or(default_db_path()),
+  PythonDb(const py::object& path, bool read_only)
+      : db_(taken(PatternDb::open(database_at(path.is_none() ? py::str(default_db_path()) : path),
                                   {read_only ? Access::kReadOnly : Access::kCreate,
                                    kBusyMilliseconds, lower_databases()}))) {}
 
-  PatternDb& operator*() {
-    if (!db_) throw std::runtime_error("the pattern database is closed");
-    return *db_;
-  }
-  void close() { db_.reset(); }
+  PatternDb& operator*() { return db_; }
 
  private:
-  std::optional<PatternDb> db_;
+  PatternDb db_;
 };
 
-std::string ingest(PythonDb& db, const std::optional<std::string>& spool) {
-  IngestReport report =
-      taken((*db).ingest_spool(spool.value_or(spool_dir_of((*db).path())), SIZE_MAX));
-  return dump({{"files", report.files},
-               {"observations", report.observations},
-               {"moves", report.moves},
-               {"left", report.left},
-               {"faults", report.faults}});
+Document ingest(PythonDb& db, const py::object& spool) {
+  const std::string folder = spool.is_none() ? spool_dir_of((*db).path()) : in_utf8(spool);
+  IngestReport report = taken((*db).ingest_spool(folder, SIZE_MAX));
+  return document_of({{"files", report.files},
+                      {"observations", report.observations},
+                      {"moves", report.moves},
+                      {"left", report.left},
+                      {"faults", report.faults}});
 }
 
-std::int64_t add_tuning(PythonDb& db, const std::string& json) {
-  return taken((*db).add_tuning(read(json, "tuning", read_tuning)));
+// A member of what the database answers.
+py::object member(Result<std::string> answer, const char* name) {
+  return py::cast(Document{taken(std::move(answer))})[name];
 }
 
-bool add_proof(PythonDb& db, const std::string& json) {
-  return taken((*db).add_proof(read(json, "proof", read_proof)));
+py::object observations(PythonDb& db, const Document& workload, std::int64_t bytes,
+                        const py::iterable& left_out) {
+  std::set<std::string> runs;
+  for (const py::handle run : left_out) runs.insert(run.cast<std::string>());
+  return member((*db).observations({}, read(workload, "workload", read_workload), bytes, runs),
+                "measured");
 }
 
-std::string proofs(PythonDb& db) {
-  Json list = Json::array();
-  for (const Proof& one : taken((*db).proofs())) list.push_back(to_json(one));
-  return dump(list);
-}
-
-std::size_t add_surface(PythonDb& db, const std::string& json) {
-  return taken((*db).add_surface(read(json, "surface", read_surface)));
-}
-
-std::string surfaces(PythonDb& db) {
-  Json list = Json::array();
-  for (const Surface& one : taken((*db).surfaces())) list.push_back(to_json(one));
-  return dump(list);
-}
-
-bool add_gain_model(PythonDb& db, const std::string& json) {
-  return taken((*db).add_gain_model(read(json, "gain model", read_gain_model)));
-}
-
-std::string gain_models(PythonDb& db) {
-  Json list = Json::array();
-  for (const StoredGainModel& one : taken((*db).gain_models())) list.push_back(to_json(one));
-  return dump(list);
-}
-
-std::string untrained(PythonDb& db, const std::optional<std::string>& platform) {
-  PlatformFilter filter;
-  if (platform) filter = read(*platform, "platform", read_filter);
-  return taken((*db).untrained(filter));
-}
-
-std::string observations(PythonDb& db, const std::optional<std::int64_t>& pattern,
-                         const std::optional<std::string>& workload,
-                         const std::optional<std::int64_t>& bytes,
-                         const std::set<std::string>& left_out) {
-  std::optional<Workload> one;
-  if (workload) one = read(*workload, "workload", read_workload);
-  return taken((*db).observations(pattern, one, bytes, left_out));
+Document merge(PythonDb& db, const py::object& other, const Document& platform) {
+  return {taken((*db).merge(database_at(other), read(platform, "platform", read_filter)))};
 }
 
 void bind_class(py::module_& module) {
   using namespace py::literals;
-  py::class_<PythonDb>(module, "PatternDb",
+  py::class_<PythonDb>(module, "Database",
                        "Patterns, the settings measured for them, and what runs observed. Not for "
                        "several threads at once.")
-      .def(py::init<const std::optional<std::string>&, bool>(), "path"_a = py::none(),
-           "read_only"_a = false, "Opens the database; unless read_only makes it where missing.")
-      .def_property_readonly("path", [](PythonDb& db) { return (*db).path(); })
-      .def("close", &PythonDb::close)
-      .def("__enter__", [](py::object self) { return self; })
-      .def("__exit__", [](PythonDb& db, const py::args&) { db.close(); })
+      .def(py::init<const py::object&, bool>(), "path"_a = py::none(), "read_only"_a = false,
+           "Opens the database; unless read_only makes it where missing.")
+      .def_property_readonly("path", [](PythonDb& db) { return fs::path((*db).path()); })
+      .def("patterns", [](PythonDb& db) { return Document{taken((*db).list())}; })
       .def(
-          "list", [](PythonDb& db) { return taken((*db).list()); },
-          "Every pattern with its workloads and its newest answer per platform.")
-      .def(
-          "show", [](PythonDb& db, std::int64_t id) { return taken((*db).show(id)); }, "id"_a,
-          "One pattern with all evidence.")
+          "show", [](PythonDb& db, std::int64_t id) { return Document{taken((*db).show(id))}; },
+          "pattern"_a)
       .def(
           "query",
           [](PythonDb& db, const std::string& text, std::optional<std::uint64_t> element_bytes) {
-            return taken((*db).query(text, element_bytes));
+            return Document{taken((*db).query(text, element_bytes))};
           },
-          "text"_a, "element_bytes"_a = py::none(),
-          "Patterns by descriptor, by descriptor in bytes, or by byte key.")
-      .def("add_tuning", &add_tuning, "json"_a, "Adds one answer, returns its row.")
-      .def("add_proof", &add_proof, "json"_a, "Adds what was compared; false where it is there.")
-      .def("proofs", &proofs, "All that was compared on some platform.")
-      .def("add_surface", &add_surface, "json"_a, "Adds trials; returns how many are new.")
-      .def("surfaces", &surfaces, "All trials, by pattern and platform.")
-      .def("add_gain_model", &add_gain_model, "json"_a, "Adds a model; false where it is there.")
-      .def("gain_models", &gain_models, "All models, the oldest first.")
+          "descriptor"_a, "element_bytes"_a = py::none())
+      .def(
+          "add_tuning",
+          [](PythonDb& db, const Document& one) {
+            return taken((*db).add_tuning(read(one, "tuning", read_tuning)));
+          },
+          "tuning"_a)
+      .def(
+          "add_proof",
+          [](PythonDb& db, const Document& one) {
+            return taken((*db).add_proof(read(one, "proof", read_proof)));
+          },
+          "proof"_a)
+      .def("proofs", [](PythonDb& db) { return list_of(taken((*db).proofs())); })
+      .def(
+          "add_surface",
+          [](PythonDb& db, const Document& one) {
+            return taken((*db).add_surface(read(one, "surface", read_surface)));
+          },
+          "surface"_a)
+      .def("surfaces", [](PythonDb& db) { return list_of(taken((*db).surfaces())); })
+      .def(
+          "add_gain_model",
+          [](PythonDb& db, const Document& one) {
+            return taken((*db).add_gain_model(read(one, "gain model", read_gain_model)));
+          },
+          "model"_a)
+      .def("gain_models", [](PythonDb& db) { return list_of(taken((*db).gain_models())); })
       .def(
           "import_json",
           [](PythonDb& db, const std::string& text, const std::string& source) {
-            return taken((*db).import_json(text, source));
+            return Document{taken((*db).import_json(text, source))};
           },
-          "text"_a, "source"_a = "import", "All or nothing; returns what was new.")
+          "text"_a, "source"_a)
       .def(
-          "history", [](PythonDb& db, std::int64_t id) { return taken((*db).history(id)); }, "id"_a,
-          "Every move of a pattern's answers with its evidence.")
-      .def(
-          "ledger", [](PythonDb& db) { return taken((*db).ledger()); },
-          "Hours saved and lost, answers taken back.")
-      .def(
-          "merge",
-          [](PythonDb& db, const std::string& other, const std::optional<std::string>& platform) {
-            PlatformFilter filter;
-            if (platform) filter = read(*platform, "platform", read_filter);
-            return taken((*db).merge(other, filter));
-          },
-          "other"_a, "platform"_a = py::none(),
-          "Another database's rows of the platforms that fit; returns what was new.")
+          "history",
+          [](PythonDb& db, std::int64_t id) { return Document{taken((*db).history(id))}; },
+          "pattern"_a)
+      .def("ledger", [](PythonDb& db) { return Document{taken((*db).ledger())}; })
+      .def("merge", &merge, "other"_a, "platform"_a)
       .def("export_json", [](PythonDb& db) { return taken((*db).export_json()); })
-      .def("ingest", &ingest, "spool_dir"_a = py::none(), "Folds the spool in.")
+      .def("ingest", &ingest, "spool"_a = py::none())
+      .def("compact", [](PythonDb& db) { return Document{taken((*db).compact())}; })
+      .def("untrained", [](PythonDb& db) { return member((*db).untrained({}), "untrained"); })
       .def(
-          "compact", [](PythonDb& db) { return taken((*db).compact()); },
-          "Adds up observations beyond the newest, and gives free space back.")
-      .def("untrained", &untrained, "platform"_a = py::none(),
-           "Patterns that lack an answer, with the run to train from.")
-      .def("observations", &observations, "pattern"_a = py::none(), "workload"_a = py::none(),
-           "bytes"_a = py::none(), "left_out"_a = std::set<std::string>(),
-           "Seconds and rates per platform and settings, without those of some runs.");
+          "decide", [](PythonDb& db, const Document& question) { return decide_by(*db, question); },
+          "question"_a)
+      .def("observations", &observations, "workload"_a, "file_bytes"_a, "left_out"_a = py::tuple());
 }
 
 }  // namespace
@@ -411,40 +406,38 @@ void bind_class(py::module_& module) {
 void bind_patterndb(py::module_& module) {
   using namespace py::literals;
   bind_class(module);
-  module.def("default_db_path", &default_db_path);
-  module.def("default_spool_dir", &default_spool_dir);
-  module.def("lower_databases", &lower_databases,
-             "The databases that are only read, beneath the user's own, in the order asked.");
-  module.def("filesystem_of", &filesystem_of, "path"_a,
-             "The file system of the file's folder, by the database's names; \"unknown\" where "
-             "it is not known.");
-  module.def("parameters", &parameters, "The table of parameters as JSON.");
-  module.def("validate_setting", &validate_setting, "name"_a, "value"_a,
-             "None, or what is wrong with the value.");
-  module.def("settings_text", &settings_text, "json"_a, "Settings as canonical text.");
-  module.def("known_settings", &known_settings, "What is known of each setting, as JSON.");
-  module.def("gate_answer", &gate_answer, "question"_a, "name"_a, "value"_a,
-             "Whether a setting would be applied at this open, and why not.");
-  module.def("gate_refusals", &gate_refusals, "question"_a, "settings"_a,
-             "What would be refused of settings at this open.");
-  module.def("mpiio_name", &mpiio_name, "mpi"_a, "mpi_io"_a, "The library of an MPI's MPI-IO.");
-  module.def("write_config_xml", &write_config_xml, "json"_a, "forced"_a = false,
-             "Settings by file name (\"\": of every file) as the XML that IOTUNE_CONFIG names.");
-  module.def("read_config_xml", &read_config_xml, "xml_path"_a, "data_file"_a);
-  module.def("decide", &decide_json, "question"_a, "What a run would get at this open.");
+  module.def("default_database", [] { return fs::path(default_db_path()); });
+  module.def("lower_databases", [] {
+    std::vector<fs::path> found;
+    for (const std::string& path : lower_databases()) {
+      std::error_code ignored;
+      if (fs::exists(path, ignored)) found.emplace_back(path);
+    }
+    return found;
+  });
   module.def(
-      "observe",
-      [](const std::string& trace, const std::optional<std::string>& spool) {
-        return taken(observe(trace, spool.value_or(default_spool_dir())));
-      },
-      "trace"_a, "spool_dir"_a = py::none(), "Leaves a trace's observation in the spool.");
+      "filesystem_of",
+      [](const fs::path& directory) { return filesystem_of((directory / "file").string()); },
+      "directory"_a);
+  module.def("parameters", &parameters);
+  module.def("fault_of_setting", &fault_of_setting, "name"_a, "value"_a);
+  module.def("known_settings", &known_settings);
+  module.def("gate_answer", &gate_answer, "question"_a, "name"_a, "value"_a);
+  module.def("gate_refusals", &gate_refusals, "question"_a, "settings"_a);
+  module.def("mpiio_name", &mpiio_name, "mpi"_a, "mpi_io"_a);
+  module.def("config_xml", &config_xml, "settings"_a, "of_files"_a = py::dict(),
+             "forced"_a = false);
+  module.def("read_config_xml", &read_config_xml, "path"_a, "data_file"_a);
+  module.def(
+      "observe", [](const fs::path& trace) { taken(observe(trace.string(), default_spool_dir())); },
+      "trace"_a);
   module.def(
       "learn_from_pending_runs",
-      [](const std::string& folder, const std::string& database) {
+      [](const fs::path& folder, const py::object& database) {
         LearnRequest request;
-        request.places = {folder, database, default_spool_dir(), lower_databases()};
+        request.places = {folder.string(), in_utf8(database), default_spool_dir(),
+                          lower_databases()};
         return taken(learn_from_pending_runs(request)).learnt;
       },
-      "folder"_a, "database"_a,
-      "Finishes what the ends of runs had no time for; returns how many were learnt from.");
+      "folder"_a, "database"_a);
 }

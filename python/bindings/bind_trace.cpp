@@ -1,9 +1,10 @@
-// Traces, calls and descriptors for Python. Documents pass as JSON text. Failures are
-// iotune._core.Error, a RuntimeError with one line that names the file.
+// Traces, calls and descriptors for Python.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "analyzer/datasets/descriptor.h"
 #include "analyzer/summary/summarize.h"
 #include "python/bindings/bindings.h"
+#include "python/bindings/document.h"
 #include "python/bindings/errors.h"
 #include "recorder/call_table.h"
 #include "recorder/read/join.h"
@@ -24,10 +26,6 @@ namespace {
 using namespace iotune;
 using recorder::CallSignature;
 using recorder::TraceReader;
-
-py::str json_text(const std::string& json) {
-  return py::str(json);
-}
 
 py::object value_of(const std::string& text) {
   const bool digits =
@@ -44,8 +42,8 @@ bool is_numeric(const std::string& key) {
                      [&](const char* name) { return key == name; });
 }
 
-py::list processes(const std::string& path) {
-  const TraceReader reader = taken(TraceReader::open(path));
+py::list processes(const std::filesystem::path& path) {
+  const TraceReader reader = taken(TraceReader::open(path.string()));
   py::list list;
   for (std::size_t i = 0; i < reader.process_count(); ++i) {
     const recorder::ProcessHead head = reader.head(i);
@@ -74,10 +72,12 @@ py::list processes(const std::string& path) {
   return list;
 }
 
-py::dict join(const std::vector<std::string>& buffers, const std::string& out, bool remove) {
-  const recorder::JoinReport report = taken(recorder::join(buffers, out, remove));
+py::dict join(const std::vector<std::filesystem::path>& buffers, const std::filesystem::path& out,
+              bool remove) {
+  const std::vector<std::string> paths(buffers.begin(), buffers.end());
+  const recorder::JoinReport report = taken(recorder::join(paths, out.string(), remove));
   py::dict row;
-  row["trace"] = text_of(out);
+  row["trace"] = text_of(out.string());
   row["processes"] = report.processes;
   row["calls"] = report.calls;
   row["removed"] = report.removed;
@@ -158,24 +158,23 @@ py::list call_table() {
 }  // namespace
 
 void bind_trace(py::module_& module) {
-  py::register_exception<CoreError>(module, "Error", PyExc_RuntimeError);
   module.def(
       "summarize",
-      [](const std::string& path, std::uint64_t calls_at_once) {
+      [](const std::filesystem::path& path, std::uint64_t calls_at_once) {
         recorder::Result<analyzer::RunSummary> summary = [&] {
           const py::gil_scoped_release released;
-          return analyzer::summarize(path, calls_at_once);
+          return analyzer::summarize(path.string(), calls_at_once);
         }();
-        return json_text(analyzer::to_json(taken(std::move(summary))));
+        return Document{analyzer::to_json(taken(std::move(summary)))};
       },
       py::arg("path"), py::arg("calls_at_once") = std::uint64_t{1} << 18U,
-      "What the run did, as JSON: analyzer/summary/run_summary.h.");
+      "What the run did: analyzer/summary/run_summary.h.");
   module.def(
       "losses",
-      [](const std::string& path) {
+      [](const std::filesystem::path& path) {
         py::list list;
         for (const std::string& loss :
-             recorder::losses_of(taken(TraceReader::open(path)).index())) {
+             recorder::losses_of(taken(TraceReader::open(path.string())).index())) {
           list.append(text_of(loss));
         }
         return list;
@@ -189,8 +188,8 @@ void bind_trace(py::module_& module) {
       [](const std::string& text) {
         const analyzer::Descriptor descriptor = taken(analyzer::parse_descriptor(text));
         if (descriptor.last_in_bytes) throw CoreError("elements expected, not bytes");
-        return json_text(analyzer::to_json(descriptor));
+        return Document{analyzer::to_json(descriptor)};
       },
-      py::arg("text"), "A descriptor as JSON.");
+      py::arg("text"), "A descriptor's dimensions.");
   module.def("call_table", &call_table, "The calls that iotune records.");
 }

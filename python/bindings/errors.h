@@ -5,17 +5,17 @@
 
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
-#include "recorder/read/result.h"
-
-// iotune._core.Error in Python: one line that names the file.
+// iotune.Error in Python, as every std::runtime_error: one line that names the file.
 struct CoreError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-template <typename T>
-T taken(iotune::recorder::Result<T> result) {
+// Of the rooms' own kinds of Result.
+template <typename Result>
+std::decay_t<decltype(*std::declval<Result&>())> taken(Result result) {
   if (!result) throw CoreError(result.error().text());
   return std::move(*result);
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from iotune.analysis.parts import Options, Part
 from iotune.analysis.sources import Source
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 from iotune.patterns import PLAIN_ENTRY_BYTES
 from iotune.traces.summary import run_summary
 
@@ -88,25 +88,24 @@ def _grouped(
     native = native_part()
     logs = [part.log(folder) for part in parts]
     log = folder / f"trace-{number}.patterns"
-    with as_error():
-        if len(logs) == 1:
-            os.replace(logs[0], log)
-            result["log_bytes"] = log.stat().st_size
-        else:
-            result["log_bytes"], _ = native.merge_logs(logs, str(log))
-            for part in logs:
-                os.unlink(part)
-        if result["accesses"] == 0:
-            result["log_bytes"] = 0
-        return list(
-            native.group_streams(
-                str(log),
-                [part.records(folder) for part in parts],
-                ahead=options.ahead,
-                kept=options.shown,
-                shown_terms=options.shown_terms,
-            )
+    if len(logs) == 1:
+        os.replace(logs[0], log)
+        result["log_bytes"] = log.stat().st_size
+    else:
+        result["log_bytes"], _ = native.merge_logs(logs, str(log))
+        for part in logs:
+            os.unlink(part)
+    if result["accesses"] == 0:
+        result["log_bytes"] = 0
+    return list(
+        native.group_streams(
+            str(log),
+            [part.records(folder) for part in parts],
+            ahead=options.ahead,
+            kept=options.shown,
+            shown_terms=options.shown_terms,
         )
+    )
 
 
 def _our_streams(name: dict[str, Any], options: Options) -> dict[str, Any]:

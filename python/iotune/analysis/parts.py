@@ -11,7 +11,7 @@ from typing import Any
 
 from iotune import core
 from iotune.analysis.sources import Source
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 from iotune.errors import Error
 
 ALGORITHMS = ("ours", "he2013")
@@ -90,8 +90,7 @@ def parts_of(sources: Sequence[Source], options: Options, workers: int) -> list[
         parts.append(Part(len(parts), kind, source, calls, first, count))
 
     for number, source in enumerate(sources):
-        with as_error():
-            calls = native_part().process_calls(source.trace)
+        calls = native_part().process_calls(source.trace)
         total = sum(calls)
         add("summary", number, 0)
         if options.algorithm == "he2013":
@@ -119,27 +118,26 @@ def run_part(
     else:
         native = native_part()
         common = {"layers": options.layer_mask, "predictor": options.chosen_predictor}
-        with as_error():
-            if part.kind == "he2013":
-                result = native.he2013_streams(
-                    trace,
-                    **common,
-                    ahead=options.ahead,
-                    shown=options.shown,
-                    most_entries=options.most_entries,
-                    tell=tell,
-                )
-            else:
-                result = native.analyze_part(
-                    trace,
-                    part.first,
-                    part.count,
-                    **common,
-                    ahead=options.ahead,
-                    log=part.log(folder),
-                    records=part.records(folder),
-                    tell=tell,
-                )
+        if part.kind == "he2013":
+            result = native.he2013_streams(
+                trace,
+                **common,
+                ahead=options.ahead,
+                shown=options.shown,
+                most_entries=options.most_entries,
+                tell=tell,
+            )
+        else:
+            result = native.analyze_part(
+                trace,
+                part.first,
+                part.count,
+                **common,
+                ahead=options.ahead,
+                log=part.log(folder),
+                records=part.records(folder),
+                tell=tell,
+            )
     done = part.done(folder)
     whole = done.with_suffix(".tmp")
     whole.write_text(json.dumps(result), encoding="ascii")

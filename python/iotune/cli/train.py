@@ -65,6 +65,7 @@ from iotune.errors import Error
 from iotune.logstore.train_offer import offer_notes
 from iotune.models.case_groups import groups_of_cases
 from iotune.models.cases import Case, case_of_row
+from iotune.models.contest import OutOfTime
 from iotune.models.latency.kept import kept_of
 from iotune.models.measuring.paired import Gain
 from iotune.models.measuring.race import FEWEST_ROUNDS
@@ -75,7 +76,7 @@ from iotune.models.settings.allowed import Allowed
 from iotune.models.settings.candidates import Candidate, parse_candidate
 from iotune.models.settings.reach import OutOfReach
 from iotune.models.survey.stored import add_trials
-from iotune.models.train import OutOfTime, train_calls, train_cases
+from iotune.models.train import train_calls, train_cases
 from iotune.models.train_plan import Allowance, estimate
 from iotune.quantities import budget_of, duration_seconds
 from iotune.replay.mpi import Mpi

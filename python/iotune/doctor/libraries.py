@@ -14,15 +14,13 @@ from pathlib import Path
 
 from iotune import core
 from iotune.errors import Error
-from iotune.launch.elf import read_executable, read_symbols
+from iotune.launch.elf import HDF5_MARK, read_executable, read_symbols
 
 _SECONDS = 30
 # "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)", or the path alone.
 _FOUND = re.compile(r"^\s*(?:(\S+) => )?(/.*) \(0x[0-9a-f]+\)$")
 # What ends the list; other linkers, and ldd, go on with "=> not found".
 _MISSING = re.compile(r"(\S+): cannot open shared object file|^\s*(\S+) => not found")
-# H5public_settings is part of every libhdf5 that was not built without it.
-_HDF5_MARK = b"SUMMARY OF THE HDF5 CONFIGURATION"
 # A child asks, for a library of MPI starts threads and handlers as soon as it is loaded.
 _ASK_MPI = """
 import ctypes, sys
@@ -142,7 +140,7 @@ def hdf5_settings(path: str) -> tuple[str, bool]:
     try:
         with Path(path).open("rb") as file:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                at = data.find(_HDF5_MARK)
+                at = data.find(HDF5_MARK)
                 text = data[at : at + 8192].split(b"\0")[0].decode(errors="replace")
     except (OSError, ValueError):
         return "", False

@@ -12,7 +12,10 @@ from iotune.doctor.examined import Examined
 from iotune.launch import start
 from iotune.launch.elf import Executable, read_symbols
 
-_MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 21: "ppc64le", 243: "riscv64"}
+_MACHINES = {
+    "EM_386": "i386", "EM_ARM": "arm", "EM_X86_64": "x86_64", "EM_AARCH64": "aarch64",
+    "EM_PPC64": "ppc64le", "EM_RISCV": "riscv64",
+}  # fmt: skip
 _32_BIT_OF = {"x86_64": "i386", "aarch64": "arm"}
 # By what they call at their start, in a library of theirs or inside the program.
 _SANITIZERS = {

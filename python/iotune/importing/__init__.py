@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 from iotune.errors import Error
 from iotune.importing import darshan_log, fuse_lines, guess, recorder_text, table
 from iotune.importing.sink import AccessSink
@@ -55,8 +55,7 @@ def import_log(
     if chosen not in _READERS:
         raise Error(f"{chosen!r} is no format of logs: {', '.join(FORMATS)}")
     demand_replaceable(target, force)
-    with as_error():
-        writer = native_part().ImportWriter(os.fsencode(target), times, force)
+    writer = native_part().ImportWriter(os.fsencode(target), times, force)
     sink = AccessSink(writer, source, secrets.token_hex(8))
     try:
         _READERS[chosen](source, sink)
@@ -65,6 +64,5 @@ def import_log(
     if sink.accesses == 0:
         raise Error("; ".join([f"{source}: no reads and no writes in it", *sink.said_left_out()]))
     sink.end()
-    with as_error():
-        done = writer.finish()
+    done = writer.finish()
     return Imported(target, chosen, done["processes"], done["calls"], sink.notes)

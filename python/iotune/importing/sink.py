@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from iotune.errors import Error
 from iotune.importing.lines import LARGEST_OFFSET, LARGEST_TIME_NS, Malformed, quoted
 from iotune.traces.call_meaning import meanings
 
@@ -144,8 +143,6 @@ class AccessSink:
             )
         except ValueError as problem:
             raise Malformed(f"{problem}: {quoted(path)}") from None
-        except RuntimeError as problem:  # not as_error(): millions come here
-            raise Error(" ".join(str(problem).split())) from None
         if kind <= WRITE:
             self.accesses += 1
 

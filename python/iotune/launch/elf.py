@@ -5,22 +5,20 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_PT_DYNAMIC, _PT_INTERP, _PT_NOTE = 2, 3, 4
-_SHT_SYMTAB, _SHT_DYNSYM = 2, 11
-_DT_NULL, _DT_NEEDED, _DT_STRTAB, _DT_SONAME = 0, 1, 5, 14
-_PT_LOAD = 1
-# Part of every libhdf5 (its H5lib_settings), found where a static one was stripped.
 # The linker of Go names its notes so, and its sections.
 _GO_NOTE = b"Go\0\0"
-_GO_SECTIONS = (b".go.buildinfo", b".note.go.buildid", b".gopclntab")
-_HDF5_MARK = b"SUMMARY OF THE HDF5 CONFIGURATION"
+_GO_SECTIONS = {".go.buildinfo", ".note.go.buildid", ".gopclntab"}
+# Part of every libhdf5 (its H5lib_settings), found where a static one was stripped.
+HDF5_MARK = b"SUMMARY OF THE HDF5 CONFIGURATION"
+# An entry of a symbol table, and where its st_shndx is.
+_SYMBOL = {64: ("IBBHQQ", 3), 32: ("IIIBBH", 5)}
 
 
 @dataclass
@@ -29,11 +27,11 @@ class Executable:
 
     bits: int
     interpreter: str  # empty: statically linked
-    needed: list[str] = field(default_factory=list)  # libraries by name
-    holds_hdf5: bool = False  # H5Fcreate is defined in the file itself
-    is_go: bool = False  # linked by Go, with or without C in it
-    machine: int = 0  # e_machine: 62 is x86-64, 183 AArch64
-    soname: str = ""  # of a library
+    needed: list[str]  # libraries by name
+    holds_hdf5: bool  # H5Fcreate is defined in the file itself
+    is_go: bool  # linked by Go, with or without C in it
+    machine: str  # EM_X86_64 and so on
+    soname: str  # of a library
 
 
 @dataclass(frozen=True)
@@ -44,176 +42,69 @@ class Symbols:
     imported: frozenset[str]
 
 
-@dataclass
-class _Layout:
-    header: struct.Struct
-    program: struct.Struct
-    section: struct.Struct
-    symbol: struct.Struct
-    dynamic: struct.Struct
-
-
-def _layout(bits: int, order: str) -> _Layout:
-    if bits == 64:
-        return _Layout(
-            header=struct.Struct(order + "16xHHIQQQIHHHHHH"),
-            program=struct.Struct(order + "IIQQQQQQ"),
-            section=struct.Struct(order + "IIQQQQIIQQ"),
-            symbol=struct.Struct(order + "IBBHQQ"),
-            dynamic=struct.Struct(order + "qQ"),
-        )
-    return _Layout(
-        header=struct.Struct(order + "16xHHIIIIIHHHHHH"),
-        program=struct.Struct(order + "IIIIIIII"),
-        section=struct.Struct(order + "IIIIIIIIII"),
-        symbol=struct.Struct(order + "IIIBBH"),
-        dynamic=struct.Struct(order + "iI"),
-    )
-
-
 def read_executable(path: str | os.PathLike[str]) -> Executable | None:
     """Read an executable; None where it is no ELF file (a script), unreadable or damaged."""
-    return _read(path, _parse)
+    return _read(path, _executable)
 
 
-def read_symbols(path: str | os.PathLike[str], names: Iterable[str]) -> Symbols | None:
+def read_symbols(path: str | os.PathLike[str], names: Collection[str]) -> Symbols | None:
     """Which of `names` stand in an ELF file's symbol tables; None as for read_executable()."""
-    wanted = [name.encode() for name in names]
-    return _read(path, lambda data: _parse_symbols(data, wanted))
+    return _read(path, lambda elf: _symbols(elf, [one.encode() for one in names]))
 
 
-def _read(path: str | os.PathLike[str], parse: Callable[[mmap.mmap], T | None]) -> T | None:
+def _read(path: str | os.PathLike[str], parse: Callable[[Any], T]) -> T | None:
+    from elftools.elf.elffile import ELFFile  # for a few commands alone: it takes long
+
+    data: Any
     try:
         with Path(path).open("rb") as file:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return parse(data)
-    except (OSError, ValueError, struct.error, IndexError):
+                return parse(ELFFile(data))
+    except Exception:  # of a damaged file the parser raises many
         return None
 
 
-def _bits_and_layout(data: mmap.mmap) -> tuple[int, _Layout] | None:
-    if data[:4] != b"\x7fELF" or data[4] not in (1, 2) or data[5] not in (1, 2):
-        return None
-    bits = 64 if data[4] == 2 else 32
-    return bits, _layout(bits, "<" if data[5] == 1 else ">")
+def _executable(elf: Any) -> Executable:
+    interpreter, is_go = "", any(one.name in _GO_SECTIONS for one in elf.iter_sections())
+    named: dict[str, list[str]] = {"DT_NEEDED": [], "DT_SONAME": []}
+    for segment in elf.iter_segments():
+        kind = segment["p_type"]
+        if kind == "PT_INTERP":
+            interpreter = segment.get_interp_name()
+        elif kind == "PT_NOTE":
+            is_go = is_go or segment.data()[12:16] == _GO_NOTE
+        elif kind == "PT_DYNAMIC":
+            for tag in segment.iter_tags():
+                if tag.entry.d_tag in named:
+                    named[tag.entry.d_tag].append(getattr(tag, tag.entry.d_tag[3:].lower()))
+    holds_hdf5 = bool(_symbols(elf, [b"H5Fcreate"]).defined)
+    return Executable(
+        elf.elfclass, interpreter, named["DT_NEEDED"],
+        holds_hdf5 or elf.stream.find(HDF5_MARK, 0) >= 0, is_go, elf["e_machine"],
+        "".join(named["DT_SONAME"]),
+    )  # fmt: skip
 
 
-def _parse_symbols(data: mmap.mmap, wanted: Sequence[bytes]) -> Symbols | None:
-    known = _bits_and_layout(data)
-    if known is None:
-        return None
-    bits, layout = known
-    header = layout.header.unpack_from(data, 0)
-    sections = _sections(data, layout, header)
-    defined, imported = set(), set()
-    for name in wanted:
-        has, lacks = _symbol(data, layout, bits, sections, name)
-        if has:
-            defined.add(name.decode())
-        elif lacks:
-            imported.add(name.decode())
-    return Symbols(frozenset(defined), frozenset(imported))
-
-
-def _sections(data: mmap.mmap, layout: _Layout, header: tuple[int, ...]) -> list[tuple[int, ...]]:
-    offset, size, count = header[5], header[10], header[11]
-    return [layout.section.unpack_from(data, offset + index * size) for index in range(count)]
-
-
-def _parse(data: mmap.mmap) -> Executable | None:
-    known = _bits_and_layout(data)
-    if known is None:
-        return None
-    bits, layout = known
-    header = layout.header.unpack_from(data, 0)
-    ph_offset, ph_size, ph_count, sh_names = header[4], header[8], header[9], header[12]
-    found = Executable(bits=bits, interpreter="", machine=header[1])
-    segments = []
-    for index in range(ph_count):
-        words = layout.program.unpack_from(data, ph_offset + index * ph_size)
-        kind = words[0]
-        offset, address, size = (
-            (words[2], words[3], words[5]) if bits == 64 else (words[1], words[2], words[4])
-        )
-        segments.append((kind, offset, address, size))
-        if kind == _PT_INTERP:
-            found.interpreter = data[offset : offset + size].split(b"\0")[0].decode()
-        if kind == _PT_NOTE and data[offset + 12 : offset + 16] == _GO_NOTE:
-            found.is_go = True
-    dynamic = _dynamic_texts(data, layout, segments)
-    found.needed = [text for tag, text in dynamic if tag == _DT_NEEDED]
-    found.soname = next((text for tag, text in dynamic if tag == _DT_SONAME), "")
-    sections = _sections(data, layout, header)
-    if sh_names < len(sections):
-        found.is_go = found.is_go or _has_go_section(data, sections, sections[sh_names][4])
-    found.holds_hdf5 = _symbol(data, layout, bits, sections, b"H5Fcreate")[0] or (
-        data.find(_HDF5_MARK) >= 0
-    )
-    return found
-
-
-def _has_go_section(data: mmap.mmap, sections: list[tuple[int, ...]], names: int) -> bool:
-    for section in sections:
-        at = names + section[0]
-        if data[at : data.find(b"\0", at)] in _GO_SECTIONS:
-            return True
-    return False
-
-
-def _dynamic_texts(
-    data: mmap.mmap, layout: _Layout, segments: list[tuple[int, int, int, int]]
-) -> list[tuple[int, str]]:
-    """The texts that the dynamic section names, by their tags."""
-    entries: list[tuple[int, int]] = []
-    for kind, offset, _, size in segments:
-        if kind != _PT_DYNAMIC:
+def _symbols(elf: Any, names: Collection[bytes]) -> Symbols:
+    entry, place = _SYMBOL[elf.elfclass]
+    layout = struct.Struct(("<" if elf.little_endian else ">") + entry)
+    defined: set[str] = set()
+    imported: set[str] = set()
+    for table in elf.iter_sections():
+        if table["sh_type"] not in ("SHT_SYMTAB", "SHT_DYNSYM"):
             continue
-        for at in range(offset, offset + size, layout.dynamic.size):
-            tag, value = layout.dynamic.unpack_from(data, at)
-            if tag == _DT_NULL:
-                break
-            entries.append((tag, value))
-    table = next((value for tag, value in entries if tag == _DT_STRTAB), None)
-    if table is None:
-        return []
-    for kind, offset, address, size in segments:
-        if kind == _PT_LOAD and address <= table < address + size:
-            base = table - address + offset
-            return [
-                (tag, _text(data, base + value))
-                for tag, value in entries
-                if tag in (_DT_NEEDED, _DT_SONAME)
-            ]
-    return []
+        # The parser's own walk takes seconds for a large library.
+        texts = elf.get_section(table["sh_link"]).data()
+        wanted = {at: one.decode() for one in names for at in _places(texts, one + b"\0")}
+        for words in layout.iter_unpack(table.data() if wanted else b""):
+            if words[0] in wanted:
+                (defined if words[place] else imported).add(wanted[words[0]])
+    return Symbols(frozenset(defined), frozenset(imported - defined))
 
 
-def _text(data: mmap.mmap, at: int) -> str:
-    return data[at : data.find(b"\0", at)].decode(errors="replace")
-
-
-def _symbol(
-    data: mmap.mmap, layout: _Layout, bits: int, sections: list[tuple[int, ...]], name: bytes
-) -> tuple[bool, bool]:
-    """Whether a symbol is defined in the file, and whether it is there without a definition."""
-    imported = False
-    for section in sections:
-        if section[1] not in (_SHT_SYMTAB, _SHT_DYNSYM):
-            continue
-        offset, size, link = section[4], section[5], section[6]
-        strings = sections[link][4]
-        strings_end = strings + sections[link][5]
-        # Every place of the name in the string table, then one pass over the symbols.
-        places = set()
-        at = data.find(name + b"\0", strings, strings_end)
-        while at >= 0:
-            # Linkers keep a name that ends another one once.
-            places.add(at - strings)
-            at = data.find(name + b"\0", at + 1, strings_end)
-        if not places:
-            continue
-        for words in layout.symbol.iter_unpack(data[offset : offset + size]):
-            if words[0] in places:
-                if (words[3] if bits == 64 else words[5]) != 0:
-                    return True, imported
-                imported = True
-    return False, imported
+def _places(texts: bytes, name: bytes) -> Iterable[int]:
+    """Where a name stands in a string table: linkers keep one that ends another one once."""
+    at = texts.find(name)
+    while at >= 0:
+        yield at
+        at = texts.find(name, at + 1)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 
 
 class LogWriter(NamedTuple):
@@ -51,8 +51,7 @@ class LogContainer:
     """
 
     def __init__(self, path: str | os.PathLike[str], verify: bool = False) -> None:
-        with as_error():
-            self._native: Any = native_part().LogContainer(os.fsencode(path), verify)
+        self._native: Any = native_part().LogContainer(os.fsencode(path), verify)
         self.size: int = self._native.size
         self.made_ns: int = self._native.made_ns
         self.id: int = self._native.id
@@ -78,19 +77,16 @@ class LogContainer:
         """How many bytes of the logs the file has; at most so many unless `exact`, which takes a
         walk over all pieces.
         """
-        with as_error():
-            return int(self._native.live_bytes(exact))
+        return int(self._native.live_bytes(exact))
 
     def read(self, offset: int, size: int) -> bytes:
         """The file's bytes, fewer only at its end. Raises Error where some are missing."""
-        with as_error():
-            found: bytes = self._native.read(offset, size)
+        found: bytes = self._native.read(offset, size)
         return found
 
     def copy_to(self, descriptor: int, offset: int, length: int) -> int:
         """Write a range's bytes to the same place of a file, but for holes; returns how many."""
-        with as_error():
-            return int(self._native.copy_to(descriptor, offset, length))
+        return int(self._native.copy_to(descriptor, offset, length))
 
 
 class LogMap:
@@ -100,8 +96,7 @@ class LogMap:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        with as_error():
-            self._native: Any = native_part().LogMapWalk(os.fsencode(path))
+        self._native: Any = native_part().LogMapWalk(os.fsencode(path))
         self.has_times: bool = self._native.has_times
         self.writers: list[str] = self._native.names
 
@@ -109,8 +104,7 @@ class LogMap:
         """A head line, and lines, so many at a time."""
         yield str(self._native.head).encode()
         while True:
-            with as_error():
-                lines: bytes = self._native.lines(rows)
+            lines: bytes = self._native.lines(rows)
             if not lines:
                 return
             yield lines
@@ -118,8 +112,7 @@ class LogMap:
     def columns(self, rows: int = 1 << 16) -> Iterator[tuple[Any, Any, Any, Any]]:
         """Number of the writer, offset, length, time (ns): buffers of int64, so many at a time."""
         while True:
-            with as_error():
-                columns: tuple[Any, Any, Any, Any] = self._native.columns(rows)
+            columns: tuple[Any, Any, Any, Any] = self._native.columns(rows)
             if not len(memoryview(columns[0])):
                 return
             yield columns
@@ -134,6 +127,5 @@ def compact(
     `keep_indexes`: the single indexes stay, and all logs. Raises Error, and nothing is lost, where
     somebody has it open for writing, and where there is no room, no permission, or damage.
     """
-    with as_error():
-        done = native_part().compact_log_container(os.fsencode(path), least_live, keep_indexes)
+    done = native_part().compact_log_container(os.fsencode(path), least_live, keep_indexes)
     return Compacted(**done)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from iotune.analysis.launched import Abandoned, Exchange, Ranks
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 from iotune.errors import Error
 from iotune.logstore.container import LogContainer, is_container
 from iotune.logstore.locks import container_lock
@@ -231,8 +231,7 @@ class _Flattening:
         if len(self._done()) != _pieces_of(plan):
             raise Error(f"{self._work} has not all pieces: run the command again")
         with self._part.open("r+b") as part:
-            with as_error():
-                native_part().take_log_attributes(os.fsencode(self._source), part.fileno())
+            native_part().take_log_attributes(os.fsencode(self._source), part.fileno())
             os.fsync(part.fileno())
         if self._in_place:
             (self._work / _COMPLETE).touch()
@@ -243,8 +242,7 @@ class _Flattening:
 
     def _replace(self) -> None:
         """Container and copy change places; where that cannot be at once, one after the other."""
-        with as_error():
-            done = native_part().exchange_names(os.fsencode(self._part), os.fsencode(self._source))
+        done = native_part().exchange_names(os.fsencode(self._part), os.fsencode(self._source))
         if not done:
             os.rename(self._source, self._work / _MOVED)
             os.rename(self._part, self._source)

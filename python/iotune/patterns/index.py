@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 from iotune.errors import Error
 from iotune.patterns.arrays import (
     Integers,
@@ -60,13 +60,11 @@ class OffsetIndex:
 
     def at(self, offsets: Integers) -> Pieces:
         """For each offset (bytes) the piece from there on, as far as it is of one access."""
-        with as_error():
-            return _pieces(self._native.at(int64_buffer(offsets, "offsets")))
+        return _pieces(self._native.at(int64_buffer(offsets, "offsets")))
 
     def pieces(self, offset: int, length: int) -> Pieces:
         """What [offset, offset + length) is made of, in order and without gaps. Bytes."""
-        with as_error():
-            return _pieces(self._native.pieces(whole_number(offset), whole_number(length)))
+        return _pieces(self._native.pieces(whole_number(offset), whole_number(length)))
 
     @property
     def end(self) -> int:
@@ -80,13 +78,11 @@ class OffsetIndex:
 
     def stream_name(self, stream: int) -> str:
         """As it was given, else empty."""
-        with as_error():
-            return str(self._native.stream_name(_stream(stream)))
+        return str(self._native.stream_name(_stream(stream)))
 
     def stream_end(self, stream: int) -> tuple[int, int]:
         """Accesses of the stream so far, bytes of its log so far: where it would go on."""
-        with as_error():
-            position, physical = self._native.stream_end(_stream(stream))
+        position, physical = self._native.stream_end(_stream(stream))
         return int(position), int(physical)
 
     def time_of(self, stream: int, position: int) -> int:
@@ -94,8 +90,7 @@ class OffsetIndex:
         made, _ = self.stream_end(stream)
         if not 0 <= whole_number(position) < made:
             raise Error(f"stream {stream} made {made} accesses: there is none of number {position}")
-        with as_error():
-            return int(self._native.time_of(_stream(stream), whole_number(position)))
+        return int(self._native.time_of(_stream(stream), whole_number(position)))
 
     @property
     def nests(self) -> int:
@@ -119,8 +114,7 @@ class OffsetIndex:
 
     def to_bytes(self) -> bytes:
         """As a file: analyzer/index/FORMAT.md."""
-        with as_error():
-            return bytes(self._native.to_bytes())
+        return bytes(self._native.to_bytes())
 
 
 class IndexBuilder:
@@ -134,8 +128,7 @@ class IndexBuilder:
     def __init__(self, entries: int = 1 << 26):
         """Hold at most so many loops and single accesses, some 150 bytes each."""
         native = native_part()
-        with as_error():
-            self._native = native.IndexBuilder(max(0, whole_number(entries)))
+        self._native = native.IndexBuilder(max(0, whole_number(entries)))
 
     def add(
         self,
@@ -161,28 +154,23 @@ class IndexBuilder:
             when = (whole_number(times[0]), whole_number(times[1]))
         elif times is not None:
             when = int64_buffer(times, "times")
-        with as_error():
-            self._native.add(_stream(stream), *columns, places, when)
+        self._native.add(_stream(stream), *columns, places, when)
 
     def add_index(self, index: OffsetIndex, first_stream: int = 0) -> None:
         """All of another index, its streams renumbered from `first_stream` on."""
-        with as_error():
-            self._native.add_index(index._native, _stream(first_stream))
+        self._native.add_index(index._native, _stream(first_stream))
 
     def set_name(self, stream: int, name: str) -> None:
         """What a stream is called, such as its log's file."""
-        with as_error():
-            self._native.set_name(_stream(stream), name_bytes(name))
+        self._native.set_name(_stream(stream), name_bytes(name))
 
     def begin_at(self, stream: int, position: int, physical: int) -> None:
         """Where the next accesses of a stream lie: after so many, at this byte of its log."""
-        with as_error():
-            self._native.begin_at(_stream(stream), whole_number(position), whole_number(physical))
+        self._native.begin_at(_stream(stream), whole_number(position), whole_number(physical))
 
     def build(self) -> OffsetIndex:
         """The index of all that was added; O(n log n). The builder may go on."""
-        with as_error():
-            return OffsetIndex(self._native.build())
+        return OffsetIndex(self._native.build())
 
 
 def read_index(source: bytes | str | os.PathLike[str], allow_damage: bool = False) -> OffsetIndex:
@@ -197,8 +185,7 @@ def read_index(source: bytes | str | os.PathLike[str], allow_damage: bool = Fals
         raise Error(f"{name}{problem.strerror}") from None
     native = native_part()
     try:
-        with as_error():
-            return OffsetIndex(native.read_index(content, allow_damage))
+        return OffsetIndex(native.read_index(content, allow_damage))
     except Error as problem:
         raise Error(f"{name}{problem}") from None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 from iotune.errors import Error
 from iotune.patterns.arrays import Integers, int64_buffer, name_bytes, numpy_array, whole_number
 
@@ -35,8 +35,7 @@ class PatternLogWriter:
 
     def add_stream(self, rank: int, name: str) -> int:
         """A stream's number, from 0. rank: any integer; ranks in their order cost least."""
-        with as_error():
-            return int(self._native.add_stream(whole_number(rank), name_bytes(name)))
+        return int(self._native.add_stream(whole_number(rank), name_bytes(name)))
 
     def add(
         self, stream: int, offsets: Integers, lengths: Integers, physical: Integers | None = None
@@ -48,18 +47,15 @@ class PatternLogWriter:
         """
         places = None if physical is None else int64_buffer(physical, "physical")
         columns = (int64_buffer(offsets, "offsets"), int64_buffer(lengths, "lengths"))
-        with as_error():
-            self._native.add(_stream(stream), *columns, places)
+        self._native.add(_stream(stream), *columns, places)
 
     def end_stream(self, stream: int) -> None:
         """Nothing more is added to it; frees its memory."""
-        with as_error():
-            self._native.end_stream(_stream(stream))
+        self._native.end_stream(_stream(stream))
 
     def finish(self) -> bytes:
         """The log: analyzer/pattern_log/FORMAT.md. Nothing can be added afterwards."""
-        with as_error():
-            return bytes(self._native.finish())
+        return bytes(self._native.finish())
 
 
 @dataclass(frozen=True)
@@ -81,8 +77,7 @@ class PatternLog:
             raise Error(f"{self._name}: {problem.strerror}") from None
         native = native_part()
         try:
-            with as_error():
-                self._native = native.PatternLogReader(content)
+            self._native = native.PatternLogReader(content)
         except Error as problem:
             raise Error(f"{self._name} {problem}") from None
         self.streams = tuple(PatternLogStream(*stream) for stream in self._native.streams())
@@ -103,12 +98,10 @@ class PatternLog:
         """
         if accesses < 1:
             raise Error("a batch has an access at least")
-        with as_error():
-            reader = self._native.accesses(_stream(stream))
+        reader = self._native.accesses(_stream(stream))
         while True:
             try:
-                with as_error():
-                    columns = reader.read(accesses)
+                columns = reader.read(accesses)
             except Error:
                 raise Error(f"{self._name}: stream {stream} is damaged") from None
             arrays = tuple(numpy_array(column) for column in columns)

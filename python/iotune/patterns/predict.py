@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 from iotune.errors import Error
 from iotune.patterns.arrays import Integers, int64_buffer, numpy_array
 
@@ -70,8 +70,7 @@ class Predictor:
             raise Error("a block has a byte, a model a transition at least")
         self.kind = kind
         native = native_part()
-        with as_error():
-            self._native = native.Predictor(kind, block_bytes, transitions, earlier)
+        self._native = native.Predictor(kind, block_bytes, transitions, earlier)
 
     def observe(self, offsets: Integers, lengths: Integers) -> Any:
         """The next accesses that were made. Returns an array of bool: which of them were predicted.
@@ -79,15 +78,13 @@ class Predictor:
         Predicted is an access that predict(1) would have said, offset and length, right before it.
         """
         columns = (int64_buffer(offsets, "offsets"), int64_buffer(lengths, "lengths"))
-        with as_error():
-            return numpy_array(self._native.observe(*columns)).astype(bool)
+        return numpy_array(self._native.observe(*columns)).astype(bool)
 
     def predict(self, count: int = 1) -> Predicted:
         """The next `count` accesses, or fewer where no more can be said; nothing is changed."""
         if not 0 <= count <= 1 << 20:
             raise Error("of 0 to 1048576 accesses can be asked")
-        with as_error():
-            return Predicted(*(numpy_array(column) for column in self._native.predict(count)))
+        return Predicted(*(numpy_array(column) for column in self._native.predict(count)))
 
     @property
     def state_bytes(self) -> int:
@@ -99,5 +96,4 @@ def record_plan(offsets: Integers, lengths: Integers) -> bytes:
     """A stream's accesses as a plan for a later run: `earlier` of Predictor("recorded")."""
     columns = (int64_buffer(offsets, "offsets"), int64_buffer(lengths, "lengths"))
     native = native_part()
-    with as_error():
-        return bytes(native.record_plan(*columns))
+    return bytes(native.record_plan(*columns))

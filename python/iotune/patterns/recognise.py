@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 from iotune.errors import Error
 from iotune.patterns.arrays import int64_buffer
 
@@ -69,12 +69,11 @@ def recognise(
         raise Error(f"there is no algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
     native = native_part()
     columns = (int64_buffer(offsets, "offsets"), int64_buffer(lengths, "lengths"))
-    with as_error():
-        if algorithm == "nested":
-            found, size = native.find_nests(*columns)
-        else:
-            if not 1 <= window <= 2**31:
-                raise Error("the window must be 1 or more")
-            found, size = native.find_he2013(*columns, window)
+    if algorithm == "nested":
+        found, size = native.find_nests(*columns)
+    else:
+        if not 1 <= window <= 2**31:
+            raise Error("the window must be 1 or more")
+        found, size = native.find_he2013(*columns, window)
     units = tuple(Unit(text, accesses) for text, accesses in found)
     return Recognised(algorithm, units, sum(unit.accesses for unit in units), size)

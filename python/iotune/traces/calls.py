@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from iotune.core import as_error, native_part
+from iotune.core import native_part
 from iotune.traces.call_filter import CallFilter
 
 # Columns, as docs/reading.md explains them.
@@ -102,24 +102,22 @@ class CallReader:
         self._batch_rows = batch_rows
         self._names: dict[str, list[str]] = {}
         native = native_part()
-        with as_error():
-            self._native = native.CallReader(
-                os.fspath(path),
-                ranks=list(wanted.ranks),
-                layers=wanted.layer_mask,
-                names=list(wanted.names),
-                files=list(wanted.files),
-                from_ns=wanted.from_ns,
-                until_ns=wanted.until_ns,
-                columns=list(self.columns),
-            )
+        self._native = native.CallReader(
+            os.fspath(path),
+            ranks=list(wanted.ranks),
+            layers=wanted.layer_mask,
+            names=list(wanted.names),
+            files=list(wanted.files),
+            from_ns=wanted.from_ns,
+            until_ns=wanted.until_ns,
+            columns=list(self.columns),
+        )
 
     def __iter__(self) -> Iterator[CallBatch]:
         # So that `--limit 5` and `| head` need not wait for a whole batch.
         rows = min(256, self._batch_rows)
         while self._left is None or self._left > 0:
-            with as_error():
-                found = self._native.next(rows if self._left is None else min(rows, self._left))
+            found = self._native.next(rows if self._left is None else min(rows, self._left))
             if found is None:
                 return
             count, columns = found

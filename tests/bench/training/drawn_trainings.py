@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from iotune.models import train
 from iotune.models.cases import Case
+from iotune.models.contest import Contest
 from iotune.models.measuring.race import most_runs
 from iotune.models.options import Options
 from iotune.models.settings.candidates import Candidate
@@ -21,7 +21,7 @@ MOST_RUNS = 40
 
 
 class DrawnBench:
-    """What models.train measures with, without storage."""
+    """What models.contest measures with, without storage."""
 
     def __init__(self, gains: Mapping[str, float], seed: int):
         self.case = Case(0, {"descriptor": "<1D,(BLOCK),(8)>"}, {})
@@ -49,8 +49,9 @@ def winner(gains: Mapping[str, float], seed: int) -> str:
     bench = DrawnBench(gains, seed)
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(CANDIDATES)]
     options = Options(rounds=ROUNDS, seed=seed)
-    outcome = train._measure(
+    contest = Contest(
         bench, tried, [], frozenset(), options, lambda what, more: None  # type: ignore[arg-type]
     )  # fmt: skip
+    outcome = contest.outcome()
     assert bench.runs <= MOST_RUNS
     return outcome.winning_arm

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iotune.models import cases, train
+from iotune.models import cases
 from iotune.models.cases import Case
+from iotune.models.contest import Contest, OutOfTime
 from iotune.models.measuring.paired import compare, compare_ranks, measure_rounds
 from iotune.models.measuring.race import most_runs
 from iotune.models.options import Options
@@ -253,7 +254,7 @@ class FakeBench:
 def measured(bench: Any, count: int) -> Outcome:
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(count)]
     options = Options(rounds=5)
-    return train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)
+    return Contest(bench, tried, [], frozenset(), options, lambda what, more: None).outcome()
 
 
 def test_a_winner_is_confirmed_and_stored() -> None:
@@ -281,10 +282,8 @@ def test_two_settings_are_stored_only_where_both_are_needed(
     both = [Candidate({"a": "1"}), Candidate({"b": "1"})]
     tried, partners = (both, []) if raced else (both[:1], both[1:])
     # when
-    outcome = train._measure(
-        bench, tried, partners, frozenset(["a=1;b=1"]), Options(rounds=5),
-        lambda what, more: None,
-    )  # fmt: skip
+    options, allowed = Options(rounds=5), frozenset(["a=1;b=1"])
+    outcome = Contest(bench, tried, partners, allowed, options, lambda what, more: None).outcome()
     # then
     assert outcome.winner is not None
     assert set(outcome.winner.candidate.settings) == names
@@ -297,9 +296,9 @@ def test_measurements_of_chosen_candidates_are_as_many_as_were_announced() -> No
     chosen = (Candidate({"cb_nodes": "1"}), Candidate({"cb_nodes": "2"}))
     options = Options(rounds=5, chosen=chosen)
     # when
-    train._measure(
+    Contest(
         bench, chosen, [], frozenset(), options, lambda what, more: reported.append(more)
-    )
+    ).outcome()
     # then
     assert sum(reported) == len(bench.runs) == 1 + 3 * 5
 
@@ -319,15 +318,15 @@ def test_where_the_time_ends_what_was_measured_is_confirmed_or_left(
         return float(seconds)
 
     bench.run = run
-    monkeypatch.setattr("iotune.models.train.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("iotune.models.contest.time.monotonic", lambda: clock[0])
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(6)]
     options = Options(rounds=5, until=until)
     # then
     if until < 6:  # not one round
-        with pytest.raises(train.OutOfTime):
-            train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)
+        with pytest.raises(OutOfTime):
+            Contest(bench, tried, [], frozenset(), options, lambda what, more: None).outcome()
     else:
-        outcome = train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)
+        outcome = Contest(bench, tried, [], frozenset(), options, lambda what, more: None).outcome()
         assert outcome.as_tuning()["settings"] == {"cb_nodes": "1"}
         assert any("time ended" in note for note in outcome.notes)
     assert clock[0] < until + 1
@@ -362,7 +361,7 @@ def raced(arms: int, fastest: float) -> tuple[TailedBench, Outcome]:
     bench = TailedBench({name: (one, one) for name, one in times.items()}, {})
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(arms)]
     options = Options(rounds=3)
-    outcome = train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)  # type: ignore[arg-type]
+    outcome = Contest(bench, tried, [], frozenset(), options, lambda what, more: None).outcome()  # type: ignore[arg-type]
     return bench, outcome
 
 

@@ -66,7 +66,7 @@ def test_easybuild_reads_its_recipe() -> None:
     toolchain = found["toolchain"]
     wanted = f"iotune-{__version__}-{toolchain['name']}-{toolchain['version']}.eb"
     assert EASYBUILD.name == wanted
-    assert [extension[0] for extension in found["exts_list"]] == ["typer", "iotune"]
+    assert [extension[0] for extension in found["exts_list"]] == ["typer", "pyelftools", "iotune"]
 
 
 def test_the_citation_is_valid(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from iotune.models.contest import to_confirm
 from iotune.models.measuring.paired import Gain
 from iotune.models.measuring.race import DEFAULT, FEWEST_ROUNDS, Race, joinable, most_runs
 from iotune.models.outcome import Measured
 from iotune.models.settings.candidates import ALIGNMENT, Candidate, Shape, candidates
 from iotune.models.settings.space import space
-from iotune.models.train import to_confirm
 
 
 class Storage:

@@ -39,6 +39,7 @@ class Iotune(PythonPackage):
     depends_on("py-typer@0.9:", type="run")
     depends_on("py-rich@13:", type="run")
     depends_on("py-numpy", type="run")
+    depends_on("py-pyelftools@0.29:", type="run")
     depends_on("py-jinja2", when="+report", type="run")
     with when("+models"):
         depends_on("py-pandas", type="run")

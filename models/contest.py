@@ -1,0 +1,223 @@
+"""Candidates against the default: a race of all, then rounds of its own for the one that won."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from iotune.models.measuring.paired import AS_GOOD, STORED, compare_ranks, measure_rounds
+from iotune.models.measuring.race import (
+    DEFAULT,
+    FEWEST_ROUNDS,
+    MOST_JOINED,
+    Race,
+    joinable,
+    most_runs,
+)
+from iotune.models.options import Options, Progress
+from iotune.models.outcome import Measured, Outcome, trials_of
+from iotune.models.replays.bench import TIMEOUT_SECONDS, ReplayBench
+from iotune.models.settings.candidates import Candidate
+
+from iotune.errors import Error
+
+# A smaller gain is not worth a setting.
+_WORTHWHILE = 1.02
+# A replay under settings that are as far behind the default must not hold up the others: its start
+# has so many seconds to itself.
+_HOPELESS, _START_SECONDS = 4.0, 10.0
+
+
+class OutOfTime(Error):
+    """Options.until has passed."""
+
+    def __init__(self) -> None:
+        super().__init__("the time that it may take is over")
+
+
+class Contest:
+    """One of a bench's candidates. Chosen ones are all run in every round."""
+
+    def __init__(
+        self, bench: ReplayBench, tried: Sequence[Candidate], partners: Sequence[Candidate],
+        allowed: frozenset[str], options: Options, progress: Progress,
+    ):  # fmt: skip
+        """The best may be joined by others and by `partners`, where `allowed` has both together."""
+        self._bench, self._options, self._progress = bench, options, progress
+        self._partners, self._allowed = partners, allowed
+        self._measured = {f"c{at}": Measured(one, "") for at, one in enumerate(tried)}
+        self._race = Race(self._run, options.seed)
+        self._race_began, self._runs_made, self._hopeless_seconds = 0.0, 0, TIMEOUT_SECONDS
+        self._in_time = True
+
+    def outcome(self) -> Outcome:
+        """Race the candidates, then confirm the best.
+
+        Where the time ends the race, what is fastest so far is confirmed in the time that was kept
+        for that. Raises OutOfTime where that proves nothing.
+        """
+        race, measured, options = self._race, self._measured, self._options
+        self._settle()
+        # At most, without those that confirm.
+        race_runs = most_runs(len(measured), options.rounds) - 2 * options.rounds
+        if options.chosen:
+            race_runs = (1 + len(measured)) * options.rounds
+        self._progress("measuring", race_runs)
+        finalists = self._finalists()
+        for name, one in measured.items():
+            if one.effect == "applied":
+                one.gain = race.gain(name, len(measured))
+        times = [one[DEFAULT] for one in race.rounds] if finalists else []
+        outcome = Outcome(
+            self._bench.case,
+            {},
+            list(measured.values()),
+            times,
+            None,
+            notes=list(self._bench.notes),
+        )
+        outcome.trials = trials_of(race.rounds, measured)
+        fewest = FEWEST_ROUNDS if self._in_time else 1
+        best = to_confirm({name: measured[name] for name in finalists}, race.speed, fewest)
+        if best is not None:
+            spare_rounds = max(0, race_runs - race.runs) // 2
+            if not self._in_time:
+                outcome.notes.append(
+                    "the time ended the race: what was fastest so far was confirmed"
+                )
+                spare_rounds = 0
+            self._confirm(outcome, best, spare_rounds)
+        if not self._in_time and outcome.winner is None:
+            raise OutOfTime
+        return outcome
+
+    def _settle(self) -> None:
+        self._progress("settling in", 1)
+        began = time.monotonic()
+        self._bench.settle()
+        self._race_began = time.monotonic()
+        passed = self._race_began - began
+        self._hopeless_seconds = min(TIMEOUT_SECONDS, _START_SECONDS + _HOPELESS * passed)
+        self._progress("", 0)
+
+    def _finalists(self) -> Sequence[str]:
+        names = list(self._measured)
+        if self._options.chosen:
+            for _ in range(self._options.rounds):
+                names = self._race.round(names)
+                if not names:
+                    break
+            return names
+        try:
+            return self._race.run_all(names, self._options.rounds, self._join)
+        except OutOfTime:
+            if not self._race.rounds:
+                raise
+            self._in_time = False
+            return [name for name in self._measured if self._race.rounds_of(name)]
+
+    def _time_is_over(self) -> bool:
+        now = time.monotonic()
+        a_run = (now - self._race_began) / max(1, self._runs_made)
+        confirming = 0 if self._options.chosen else 2 * self._options.rounds * a_run
+        return now + confirming > self._options.until
+
+    def _run(self, name: str) -> float | None:
+        if self._time_is_over():
+            raise OutOfTime
+        self._runs_made += 1
+        if name == DEFAULT:
+            seconds, _ = self._bench.measured(DEFAULT, Candidate())
+        else:
+            one = self._measured[name]
+            # Who was not hopeless once may meet a tail.
+            limit_seconds = TIMEOUT_SECONDS if one.effect else self._hopeless_seconds
+            seconds, effect = self._bench.measured(name, one.candidate, limit_seconds)
+            # The first of its runs tells: all of them carry the same settings.
+            if seconds is None or not one.effect:
+                one.effect = effect
+        self._progress("", 0)
+        leader = self._race.leader()
+        if leader is not None:
+            text = self._measured[leader[0]].candidate.text
+            self._progress(f"measuring; best so far {leader[1]:.2f}x {text}", 0)
+        return seconds if name == DEFAULT or self._measured[name].effect == "applied" else None
+
+    def _join(self, winner: str, others: Sequence[str]) -> list[str]:
+        names: list[str] = []
+        settings = self._measured[winner].candidate.settings
+        for other in [*(self._measured[name].candidate for name in others), *self._partners]:
+            both = joinable(settings, other.settings, self._allowed)
+            if both is not None and len(names) < MOST_JOINED:
+                names.append(f"c{len(self._measured)}")
+                self._measured[names[-1]] = Measured(Candidate(both, "the best two together"), "")
+        return names
+
+    def _confirm(self, outcome: Outcome, name: str, spare_rounds: int) -> None:
+        """Measure the best candidate again, alone against default: what won by luck falls back.
+
+        It is proven where it is better in these rounds, which did not choose it, and where all that
+        it ran, those of the race included, leave no doubt. The race alone flatters the best of
+        many, and a few fresh rounds alone prove no gain below a fifth. Where they leave doubt, the
+        rounds follow that the race was allowed and did not need.
+        """
+        best, options = self._measured[name], self._options
+        raced = self._race.rounds_of(name)
+        times: dict[str, list[float]] = {DEFAULT: [], name: []}
+        arms = {DEFAULT: lambda: self._seconds(DEFAULT, Candidate()),
+                name: lambda: self._seconds(name, best.candidate)}  # fmt: skip
+        for look, rounds in enumerate((options.rounds, spare_rounds)):
+            if rounds == 0:
+                break
+            self._progress("confirming" if look == 0 else "confirming, in doubt", 2 * rounds)
+            seed = options.seed + 1 + look
+            more = measure_rounds(arms, rounds, seed, lambda: self._progress("", 0))
+            for arm, seconds in more.items():
+                times[arm] += seconds
+            fresh = compare_ranks(times[DEFAULT], times[name])
+            default, own = ([one[arm] for one in raced] + times[arm] for arm in (DEFAULT, name))
+            gain = compare_ranks(default, own, STORED)
+            proven = fresh.ratio >= _WORTHWHILE and gain.clears_one
+            if proven or gain.ratio < _WORTHWHILE:
+                break
+        outcome.confirmed = gain
+        if proven:
+            outcome.winner, outcome.winning_arm = best, name
+        else:
+            outcome.notes.append(
+                f"{best.candidate.text} won its first rounds and not the second "
+                f"({fresh.ratio:.2f}x; of all {gain.rounds} {gain.low:.2f} to {gain.high:.2f})"
+            )
+
+    def _seconds(self, name: str, candidate: Candidate) -> float:
+        seconds, effect = self._bench.measured(name, candidate)
+        if seconds is None:
+            raise Error(effect.removeprefix("failed: "))
+        return seconds
+
+
+def to_confirm(
+    finalists: Mapping[str, Measured], speed: Callable[[str], float], fewest: int = FEWEST_ROUNDS
+) -> str | None:
+    """The finalist worth rounds of its own; None where none was better than default by far enough.
+
+    Of those with `fewest` rounds in the race.
+
+    The fastest, not the one whose interval lies highest: after a few rounds that is luck, and
+    the rounds to come prove it anyway.
+    """
+    raced = {
+        name: one.gain
+        for name, one in finalists.items()
+        if one.gain is not None and one.gain.rounds >= fewest
+    }
+    fastest = max(map(speed, raced), default=0.0)
+    if fastest < _WORTHWHILE:
+        return None
+    least = max(_WORTHWHILE, fastest * AS_GOOD)
+    # Of those as good as the best the one that changes least: a setting needs a reason.
+    return min(
+        (len(finalists[name].candidate.settings), -speed(name), name)
+        for name in raced
+        if speed(name) >= least
+    )[2]
