@@ -62,6 +62,17 @@ C_TYPES = {
     "intp": ("int*", "int*"),
     "outcount": ("int*", "int*"),
     "ints": ("const int*", "const int*"),
+    "op": ("Word", "MPI_Op"),
+    "group": ("Word", "MPI_Group"),
+    "owncount": ("const int*", "const int*"),
+    "counts": ("const int*", "const int*"),
+    "ownlargecount": ("const std::int64_t*", "const MPI_Count*"),
+    "largecounts": ("const std::int64_t*", "const MPI_Count*"),
+    "commp": ("void*", "MPI_Comm*"),
+    "samecommp": ("void*", "MPI_Comm*"),
+    "commof": ("void*", "MPI_Comm*"),
+    "winp": ("void*", "MPI_Win*"),
+    "winof": ("void*", "MPI_Win*"),
     "requestat": ("void*", "MPI_Request*"),
     "requestsat": ("void*", "MPI_Request*"),
     "fd": ("int", "int"),
@@ -70,7 +81,10 @@ C_TYPES = {
 }
 
 
-ARRAYS = ("dims", "hids", "uints", "requests", "requestsat", "statuses", "ints")
+ARRAYS = (
+    *("dims", "hids", "uints", "requests", "requestsat", "statuses", "ints"),
+    *("counts", "largecounts"),
+)
 
 
 @dataclass
