@@ -1,0 +1,38 @@
+// A trace's accesses as runs, and its ordering events, in one pass over each process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/order/access_runs.h"
+#include "analyzer/order/event_kinds.h"
+#include "recorder/read/call.h"
+#include "recorder/read/trace_blocks/trace_index.h"
+
+namespace iotune::analyzer {
+
+// Is told of the events of all processes, process by process, each one's by rising numbers.
+class EventSink {
+ public:
+  static constexpr std::uint32_t kNoFile = UINT32_MAX;
+
+  virtual ~EventSink() = default;
+  // Event `number` of the process, which ends segment `number`. `file`: of the calls on a file an
+  // index that TraceAccesses::real_file makes one of TraceAccesses::files once all is read.
+  // `call` is valid until this returns.
+  virtual void event(std::size_t process, std::uint64_t number, EventKind kind, std::uint32_t file,
+                     const recorder::Call& call) = 0;
+};
+
+struct TraceAccesses {
+  std::vector<AccessedFile> files;
+  std::vector<ProcessAccesses> processes;  // as in the trace
+  std::vector<std::uint32_t> real_file;    // by the number that an EventSink was told
+  std::vector<std::string> losses;         // what could not be read, in words
+};
+
+// `events` may be nullptr.
+TraceAccesses read_accesses(const recorder::TraceIndex& index, EventSink* events);
+
+}  // namespace iotune::analyzer
