@@ -18,9 +18,8 @@ class EventSink {
   static constexpr std::uint32_t kNoFile = UINT32_MAX;
 
   virtual ~EventSink() = default;
-  // Event `number` of the process, which ends segment `number`. `file`: of the calls on a file an
-  // index that TraceAccesses::real_file makes one of TraceAccesses::files once all is read.
-  // `call` is valid until this returns.
+  // Event `number` of the process, which ends segment `number`. `file`: of calls on a file an index
+  // into TraceAccesses::files. `call` is valid until this returns.
   virtual void event(std::size_t process, std::uint64_t number, EventKind kind, std::uint32_t file,
                      const recorder::Call& call) = 0;
 };
@@ -28,8 +27,7 @@ class EventSink {
 struct TraceAccesses {
   std::vector<AccessedFile> files;
   std::vector<ProcessAccesses> processes;  // as in the trace
-  std::vector<std::uint32_t> real_file;    // by the number that an EventSink was told
-  std::vector<std::string> losses;         // what could not be read, in words
+  std::uint64_t unreadable_batches = 0;
 };
 
 // `events` may be nullptr.

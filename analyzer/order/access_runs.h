@@ -36,6 +36,7 @@ struct CallSite {
   const recorder::CallSignature* mpi = nullptr;   // the call of MPI-IO around it
   const recorder::CallSignature* hdf5 = nullptr;  // the call of HDF5 around it
   std::string dataset;                            // path of the one that `hdf5` moves data of
+  bool truncates = false;                         // ends the file, or empties it: not a transfer
 };
 
 struct ProcessAccesses {
@@ -48,7 +49,7 @@ struct ProcessAccesses {
   std::uint64_t events = 0;  // there are as many segments and one more
 };
 
-// A file of the file system, whatever its names.
+// What the run did to a file of the file system, whatever its names.
 struct AccessedFile {
   std::string path;                 // of its first opening
   std::vector<std::string> names;   // further ones
