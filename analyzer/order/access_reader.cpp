@@ -39,7 +39,6 @@ bool is_inside(const Call& call, Layer layer) {
 // Of one file, for all processes.
 struct FileLevels {
   bool below_mpi = false;  // what MPI-IO moves is seen below it
-  bool outside = false;    // a call of POSIX or stdio moved bytes of it
 };
 
 // The accesses of one kind, which fold.
@@ -52,11 +51,14 @@ struct Kind {
   bool operator<(const Kind& other) const { return key() < other.key(); }
 };
 
+using FoldedKinds = std::vector<std::pair<Kind, std::vector<AccessRun>>>;
+
 class ProcessReader {
  public:
-  ProcessReader(const recorder::TraceIndex& index, std::size_t process, FileNames& names,
-                EventSink* events)
-      : process_(process), names_(names), events_(events), walk_(index, process, UINT64_MAX) {
+  // `number`: of the process among those of all traces.
+  ProcessReader(const recorder::TraceIndex& index, std::size_t process, std::size_t number,
+                FileNames& names, EventSink* events)
+      : process_(number), names_(names), events_(events), walk_(index, process, UINT64_MAX) {
     const recorder::Attributes& attributes = index.processes[process].attributes;
     const auto text = [&](const char* key) {
       const auto found = attributes.find(key);
@@ -71,8 +73,7 @@ class ProcessReader {
     of_log_ = text("rank_from") == "log";
   }
 
-  std::uint64_t run(std::vector<FileLevels>& levels,
-                    std::vector<std::pair<Kind, std::vector<AccessRun>>>& kinds) {
+  std::uint64_t run(std::vector<FileLevels>& levels, FoldedKinds& kinds) {
     recorder::CallGroup group;
     while (walk_.next(group)) take(group);
     levels.resize(std::max<std::size_t>(levels.size(), names_.count()));
@@ -85,9 +86,8 @@ class ProcessReader {
   }
 
   ProcessAccesses take_done() { return std::move(done_); }
-  std::uint64_t without_place_of(std::uint32_t file) const {
-    const auto found = without_place_.find(file);
-    return found == without_place_.end() ? 0 : found->second;
+  void add_without_place(std::vector<std::uint64_t>& by_file) const {
+    for (const auto& [file, accesses] : without_place_) by_file[file] += accesses;
   }
 
  private:
@@ -320,22 +320,38 @@ class ProcessReader {
   ProcessAccesses done_;
 };
 
+// Where what MPI-IO moves is seen below it, only that counts.
+std::vector<AccessRun> lowest_runs(FoldedKinds& kinds, const std::vector<FileLevels>& levels) {
+  std::vector<AccessRun> runs;
+  for (auto& [kind, folded] : kinds) {
+    if (kind.of_mpi && levels[kind.file].below_mpi) continue;
+    runs.insert(runs.end(), std::make_move_iterator(folded.begin()),
+                std::make_move_iterator(folded.end()));
+  }
+  std::stable_sort(runs.begin(), runs.end(), [](const AccessRun& a, const AccessRun& b) {
+    return std::tie(a.file, a.site, a.write, a.segment) <
+           std::tie(b.file, b.site, b.write, b.segment);
+  });
+  return runs;
+}
+
 }  // namespace
 
-TraceAccesses read_accesses(const recorder::TraceIndex& index, EventSink* events) {
+TraceAccesses read_accesses(std::span<const recorder::TraceIndex> traces, EventSink* events) {
   TraceAccesses trace;
-  FileNames names(index);
+  FileNames names(traces);
   std::vector<FileLevels> levels;
-  std::vector<std::vector<std::pair<Kind, std::vector<AccessRun>>>> kinds(index.processes.size());
+  std::vector<FoldedKinds> kinds;
   std::vector<std::uint64_t> without_place;
-  for (std::size_t process = 0; process < index.processes.size(); ++process) {
-    ProcessReader reader(index, process, names, events);
-    trace.unreadable_batches += reader.run(levels, kinds[process]);
-    without_place.resize(names.count());
-    for (std::uint32_t file = 0; file < names.count(); ++file) {
-      without_place[file] += reader.without_place_of(file);
+  for (std::size_t number = 0; number < traces.size(); ++number) {
+    for (std::size_t i = 0; i < traces[number].processes.size(); ++i) {
+      ProcessReader reader(traces[number], i, trace.processes.size(), names, events);
+      trace.unreadable_batches += reader.run(levels, kinds.emplace_back());
+      without_place.resize(names.count());
+      reader.add_without_place(without_place);
+      trace.processes.push_back(reader.take_done());
+      trace.processes.back().trace = number;
     }
-    trace.processes.push_back(reader.take_done());
   }
   trace.files = names.take_files();
   levels.resize(trace.files.size());
@@ -344,16 +360,8 @@ TraceAccesses read_accesses(const recorder::TraceIndex& index, EventSink* events
     trace.files[i].without_place = without_place[i];
   }
   for (std::size_t process = 0; process < kinds.size(); ++process) {
-    std::vector<AccessRun>& runs = trace.processes[process].runs;
-    for (auto& [kind, folded] : kinds[process]) {
-      if (kind.of_mpi && levels[kind.file].below_mpi) continue;
-      runs.insert(runs.end(), std::make_move_iterator(folded.begin()),
-                  std::make_move_iterator(folded.end()));
-    }
-    std::stable_sort(runs.begin(), runs.end(), [](const AccessRun& a, const AccessRun& b) {
-      return std::tie(a.file, a.site, a.write, a.segment) <
-             std::tie(b.file, b.site, b.write, b.segment);
-    });
+    trace.processes[process].runs = lowest_runs(kinds[process], levels);
+    kinds[process].clear();
   }
   return trace;
 }

@@ -1,8 +1,9 @@
-// A trace's accesses as runs, and its ordering events, in one pass over each process.
+// The accesses of traces as runs, and their ordering events, in one pass over each process.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analyzer/order/access_runs.h"
@@ -26,11 +27,11 @@ class EventSink {
 
 struct TraceAccesses {
   std::vector<AccessedFile> files;
-  std::vector<ProcessAccesses> processes;  // as in the trace
+  std::vector<ProcessAccesses> processes;  // trace by trace
   std::uint64_t unreadable_batches = 0;
 };
 
-// `events` may be nullptr.
-TraceAccesses read_accesses(const recorder::TraceIndex& index, EventSink* events);
+// Several traces are several jobs on the same files, whose clocks agree. `events` may be nullptr.
+TraceAccesses read_accesses(std::span<const recorder::TraceIndex> traces, EventSink* events);
 
 }  // namespace iotune::analyzer

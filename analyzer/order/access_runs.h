@@ -2,6 +2,7 @@
 // (segment, event) are explained in README.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct CallSite {
 };
 
 struct ProcessAccesses {
+  std::size_t trace = 0;   // of those that were read together
   std::int64_t rank = -1;  // -1: not a rank of MPI_COMM_WORLD
   std::string host;
   std::uint64_t pid = 0;

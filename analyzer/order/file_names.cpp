@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "recorder/read/access_words.h"
@@ -81,11 +81,13 @@ std::string plain_path(std::string_view name, std::string_view directory) {
   return path.lexically_normal().string();
 }
 
-FileNames::FileNames(const recorder::TraceIndex& index) {
+FileNames::FileNames(std::span<const recorder::TraceIndex> traces) {
   std::vector<NameChange> changes;
-  for (const recorder::ProcessSection& process : index.processes) {
-    for (const recorder::EventsPlace& place : process.events) {
-      changes_in(index, process, place, changes);
+  for (const recorder::TraceIndex& index : traces) {
+    for (const recorder::ProcessSection& process : index.processes) {
+      for (const recorder::EventsPlace& place : process.events) {
+        changes_in(index, process, place, changes);
+      }
     }
   }
   std::stable_sort(changes.begin(), changes.end(),

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,8 +17,8 @@ namespace iotune::analyzer {
 class FileNames {
  public:
   FileNames() = default;
-  // With all changes of names that the processes of the trace made, in the order of the clock.
-  explicit FileNames(const recorder::TraceIndex& index);
+  // With all changes of names that the processes of the traces made, in the order of the clock.
+  explicit FileNames(std::span<const recorder::TraceIndex> traces);
 
   // The names' changes, in the order of their times; times are Unix time.
   void deleted(const std::string& path, std::uint64_t at_ns);
