@@ -120,4 +120,26 @@ std::uint64_t HappensBefore::first_visible(ConsistencyModel model, std::uint32_t
                         through(&earlier->syncs_out, &later->syncs_in, p, i, q));
 }
 
+HappensBefore::Missing HappensBefore::missing(ConsistencyModel model, std::uint32_t p,
+                                              std::uint64_t i, std::uint32_t q, std::uint64_t j,
+                                              std::uint32_t file, bool earlier_reads) const {
+  if (j >= first_visible(model, p, i, q, file, earlier_reads)) return Missing::kNothing;
+  if (j < first_after(p, i, q)) return Missing::kOrder;
+  const FileLine* const earlier = line_of(p, file);
+  if (earlier == nullptr) return Missing::kOut;
+  const std::vector<std::uint64_t>& out = model == ConsistencyModel::kCommit ? earlier->commits
+                                          : model == ConsistencyModel::kSession
+                                              ? earlier->closes
+                                              : earlier->syncs_out;
+  return j >= through(&out, nullptr, p, i, q) ? Missing::kIn : Missing::kOut;
+}
+
+std::vector<std::uint64_t> HappensBefore::atomic_from(std::uint32_t p, std::uint32_t file) const {
+  std::vector<std::uint64_t> result;
+  if (const FileLine* const line = line_of(p, file)) {
+    for (const Interval& mode : line->atomic) result.push_back(mode.begin);
+  }
+  return result;
+}
+
 }  // namespace iotune::analyzer

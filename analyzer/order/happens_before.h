@@ -49,6 +49,19 @@ class HappensBefore {
   // Plain order.
   std::uint64_t first_after(std::uint32_t p, std::uint64_t i, std::uint32_t q) const;
 
+  // Why a write of `p` in segment `i` is not visible to `q` in segment `j`.
+  enum class Missing : std::uint8_t {
+    kNothing,
+    kOrder,  // between the two
+    kOut,    // the writer's commit, close or sync before the order
+    kIn      // the other's open or sync behind it
+  };
+  Missing missing(ConsistencyModel model, std::uint32_t p, std::uint64_t i, std::uint32_t q,
+                  std::uint64_t j, std::uint32_t file, bool earlier_reads) const;
+  // Segments of `p` from which on the file is in atomic mode: before them first_visible() may be
+  // more than behind them.
+  std::vector<std::uint64_t> atomic_from(std::uint32_t p, std::uint32_t file) const;
+
   const std::vector<OrderUnknown>& unknown() const { return unknown_; }
   std::size_t kept_rows() const { return clocks_.held(); }
 

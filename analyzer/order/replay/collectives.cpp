@@ -34,6 +34,7 @@ std::optional<std::string> Collectives::arrive(const Part& part, const OrderEven
     at.root = event.root;
     at.came.resize(size);
     if (event.making == CommMaking::kColours) at.colours.resize(size, {-1, 0});
+    at.first_ranks = event.key;
     if (at.order == CollectiveOrder::kLowerToHigher) at.by_rank.resize(size);
   }
   ++at.arrived;
@@ -155,6 +156,13 @@ void Collectives::make(const Part& part) {
   const Instance& at = instance(part);
   if (at.kind == OrderKind::kMakeFile || at.making == CommMaking::kCopy) {
     std::fill(made_for.begin(), made_for.end(), add(old));
+  } else if (at.making == CommMaking::kFirst) {
+    const auto size = static_cast<std::ptrdiff_t>(
+        std::clamp<std::int64_t>(at.first_ranks, 0, static_cast<std::int64_t>(old->size())));
+    std::vector<std::uint32_t> processes = old->processes();
+    processes.resize(static_cast<std::size_t>(size));
+    const CommId made = add(std::make_shared<const Members>(std::move(processes)));
+    std::fill(made_for.begin(), made_for.begin() + size, made);
   } else if (at.making == CommMaking::kColours) {
     for (const auto& [colour, ranks] : split_by_colour(at.colours)) {
       std::vector<std::uint32_t> processes;

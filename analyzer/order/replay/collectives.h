@@ -57,7 +57,7 @@ class Collectives {
     CollectiveOrder order = CollectiveOrder::kNothing;
     OrderKind kind = OrderKind::kCollective;
     CommMaking making = CommMaking::kUnknown;
-    std::int64_t root = 0;
+    std::int64_t root = 0, first_ranks = 0;
     bool given_up = false, made = false, has_root = false;
     std::size_t arrived = 0, ended = 0;
     ClockStore::Row joined = ClockStore::kNone;  // of all that arrived and give something

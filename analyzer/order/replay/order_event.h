@@ -41,6 +41,7 @@ enum class OrderKind : std::uint8_t {
 enum class CommMaking : std::uint8_t {
   kCopy,     // the same ranks in the same order
   kColours,  // by colour, in the order of key and old rank
+  kFirst,    // so many of the first ranks as `key` says
   kUnknown
 };
 
@@ -61,6 +62,7 @@ struct OrderEvent {
   CommMaking making = CommMaking::kUnknown;
   bool gives = true, takes = true;  // of a collective: false where this rank's counts are zero
   bool partitioned = false;
+  bool unfollowed = false;   // what a collective orders is not known
   std::uint64_t number = 0;  // among all events of the process, also those that order nothing
   std::string_view name;     // of the function; its text stays
   std::int64_t request = kBlocking;  // of what begins
@@ -93,7 +95,8 @@ struct OrderPlace {
   std::int64_t rank = -1;   // in it; below 0: the process is in none
   std::int64_t world_size = 0;
   std::uint32_t forked_by = UINT32_MAX;  // its events begin at this process's kFork event
-  bool whole = true;                     // false: its record is cut off
+  // MPI_COMM_WORLD has no number of its own: it is the handle that no call made.
+  bool unbound_is_world = false;
 };
 
 // One process's events as a stream; they are gone through twice.

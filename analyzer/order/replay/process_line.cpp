@@ -12,6 +12,7 @@ ProcessLine::ProcessLine(ReplayState& state, OrderEventSource& source, std::uint
       receives_(source),
       row_(state.result->clocks().make()),
       was_forked_(source.place().forked_by == UINT32_MAX),
+      unbound_is_world_(source.place().unbound_is_world),
       wanted_(std::move(wanted)),
       world_(world) {
   source.rewind();
@@ -87,7 +88,8 @@ CommId ProcessLine::comm_of(const OrderEvent& event) {
   }
   const auto& handles = event.on_file ? files_ : comms_;
   const auto found = handles.find(event.comm);
-  return found == handles.end() ? kUnknownComm : found->second;
+  if (found != handles.end()) return found->second;
+  return unbound_is_world_ && !event.on_file ? world_ : kUnknownComm;
 }
 
 void ProcessLine::bind(const Operation& operation, CommId made) {
@@ -151,6 +153,9 @@ ProcessLine::Operation ProcessLine::receive(const OrderEvent& event, CommId comm
 
 ProcessLine::Operation ProcessLine::collective(const OrderEvent& event, CommId comm) {
   Operation result;
+  if (event.unfollowed) {
+    unknown(std::string(event.name) + " orders processes in a way that is not followed");
+  }
   result.new_comm = event.new_comm;
   result.makes_file = event.kind == OrderKind::kMakeFile;
   Part part;
@@ -211,6 +216,7 @@ void ProcessLine::begin() {
       break;
     case OrderKind::kUnknown:
       unknown(std::string(event_.name) + " orders processes in a way that is not followed");
+      if (event_.new_comm != OrderEvent::kNull) comms_[event_.new_comm] = kUnknownComm;
       break;
     case OrderKind::kSend:
       if (event_.request != OrderEvent::kBlocking) forget(event_.request);

@@ -118,7 +118,7 @@ class BruteForce {
 
 TEST(DrawnOrder, EverySegmentIsVisibleWhereTheBruteForceSaysSo) {
   std::uint64_t compared = 0, visible = 0;
-  const std::uint64_t programs = testing::drawn_cases(6000);
+  const std::uint64_t programs = testing::drawn_cases(60000);
   for (std::uint64_t seed = 1; seed <= programs; ++seed) {
     const DrawnProgram program = draw_program(seed);
     const BruteForce truth(program);
