@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support.installed.paper_run import ANY_SOURCE, ANY_TAG, UNDEFINED, Comm, File, PaperRun
 
-BYTES = 96  # of a file that anything happens in
+BYTES = 48  # of a file that anything happens in
 TAGS = 2
 BLOCKING = (
     *("MPI_Barrier", "MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall"),
@@ -29,7 +29,7 @@ class DrawnProgram:
         self.ranks = self.draw.randint(2, 8 if seed % 4 == 0 else 4)
         self.run = PaperRun(trace, self.ranks, below=self.draw.random() < 0.5)
         self.comms = [self.run.world]
-        self.paths = [f"/paper/{name}" for name in "abc"[: self.draw.randint(1, 3)]]
+        self.paths = [f"/paper/{name}" for name in self.draw.choice(("a", "a", "ab"))]
         self.together: list[dict[int, File]] = []  # files that a communicator opened
         self.children: list[tuple[int, int]] = []  # parent, child
 
@@ -37,9 +37,9 @@ class DrawnProgram:
         """The whole program, to its trace."""
         with self.run:
             for rank in range(self.ranks):
-                if self.draw.random() < 0.8:
+                if self.draw.random() < 0.9:
                     self.run.open(rank, self.draw.choice(self.paths))
-            for _ in range(self.draw.randint(4, 14)):
+            for _ in range(self.draw.randint(8, 30)):
                 if self.draw.random() < 0.3:
                     recipes = [self.recipe() for _ in range(self.draw.randint(1, 4))]
                     for k in range(self.draw.randint(2, 6)):
@@ -52,9 +52,10 @@ class DrawnProgram:
     def recipe(self) -> Recipe:
         """One action; who takes part and what is moved is drawn here."""
         kinds: list[tuple[Callable[[], Recipe], int]] = [
-            (self.accesses, 8), (self.message, 4), (self.sends, 1), (self.receives, 3),
-            (self.posts, 2), (self.completes, 3), (self.collective, 4), (self.started, 1),
-            (self.opens, 2), (self.closes, 1), (self.syncs, 3), (self.opens_together, 2),
+            (self.accesses, 8), (self.published, 5), (self.published_together, 4),
+            (self.message, 4), (self.sends, 1), (self.receives, 3),
+            (self.posts, 2), (self.completes, 6), (self.collective, 4), (self.started, 1),
+            (self.opens, 2), (self.closes, 1), (self.syncs, 3), (self.opens_together, 3),
             (self.syncs_together, 2), (self.closes_together, 1), (self.atomicity, 1),
             (self.makes_comms, 1), (self.forks, 1),
         ]  # fmt: skip
@@ -85,6 +86,68 @@ class DrawnProgram:
                 at = begin + k * shift + i * stride
                 if at >= 0:
                     access(rank, file, at, length, write)
+
+        return go
+
+    def published(self) -> Recipe:
+        """What one rank writes another reads, more or less well parted."""
+        writer, reader = self.rank(), self.rank()
+        path = self.draw.choice(self.paths)
+        begin, length, count = self.draw.randrange(BYTES), 8, self.draw.choice((1, 3))
+        ended = self.draw.choice(("", "sync", "close", "close"))
+        parted = self.draw.choice(("", "message", "MPI_Barrier", "MPI_Bcast", "MPI_Allreduce"))
+        opened = self.draw.random() < 0.6
+
+        def go(k: int) -> None:
+            file = self.run.open(writer, path)
+            for i in range(count):
+                self.run.access(writer, file, begin + (k + i) * length, length, True)
+            if ended == "sync":
+                self.run.fsync(writer, file)
+            if ended == "close":
+                self.run.close(writer, file)
+            if parted == "message":
+                self.run.send(writer, self.run.world, reader, 0)
+                if self.run.can_receive(reader, self.run.world, writer, 0):
+                    self.run.receive(reader, self.run.world, writer, 0)
+            elif parted:
+                self.run.collective(self.run.world, parted, root=writer)
+            found = [one for one in self.own_files(reader) if one.path == path]
+            file = self.run.open(reader, path) if opened or not found else found[0]
+            for i in range(count):
+                self.run.access(reader, file, begin + (k + i) * length, length, False)
+            for rank in {writer, reader}:
+                while len(self.own_files(rank)) > 2:
+                    self.run.close(rank, self.own_files(rank)[0])
+
+        return go
+
+    def published_together(self) -> Recipe:
+        """The same with a file that ranks opened together: sync, order, sync, or less."""
+        steps = [step for step in ("sync", "order", "sync") if self.draw.random() < 0.8]
+        begin, turn, count = self.draw.randrange(BYTES), self.draw.randint(0, 3), 2
+
+        def go(k: int) -> None:
+            if not self.together:
+                return
+            files = self.together[-1]
+            ranks = list(files)
+            comm = files[ranks[0]].comm
+            assert comm is not None
+            for rank in ranks:
+                at = begin + (k * len(ranks) + ranks.index(rank)) * 8
+                self.run.mpi_access(rank, files[rank], at, 8, True)
+            for step in steps:
+                if step == "order":
+                    self.run.collective(comm, "MPI_Barrier")
+                else:
+                    for rank in ranks:
+                        self.run.mpi_sync(rank, files[rank])
+            for rank in ranks:
+                place = (ranks.index(rank) + turn) % len(ranks)
+                for i in range(count):
+                    at = begin + (k * len(ranks) + place) * 8 + 4 * i
+                    self.run.mpi_access(rank, files[rank], at, 4, False)
 
         return go
 

@@ -8,7 +8,7 @@ which call sends, receives, completes and enters what, stands here a second time
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ FILE_CALLS = {
     "MPI_File_close": {"commit", "close", "mpi_sync"},
     "MPI_File_open": {"open", "mpi_open"},
 }
-SENDS = {f"MPI_{kind}send" for kind in ("", "S", "B", "R")}
+SENDS = {"MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend"}
 ISENDS = {f"MPI_I{kind}send" for kind in ("", "s", "b", "r")}
 SEND_INITS = {f"MPI_{kind}_init" for kind in ("Send", "Ssend", "Bsend", "Rsend")}
 COMPLETIONS = {
@@ -224,6 +224,7 @@ class _Process:
         if said.get("result", 0) != 0:
             return
         comm = self.comm(said["comm"]) if "comm" in said else ("world",)
+        name = name.removesuffix("_c")  # for large counts
         kind = collective_kind(name)
         if name in SENDS | ISENDS:
             self.send(step, comm, said["dest"], said["tag"])
@@ -236,6 +237,9 @@ class _Process:
         elif name in ("MPI_Sendrecv", "MPI_Sendrecv_replace"):
             self.send(step, comm, said["dest"], said["sendtag"])
             self.receive_now(step, comm, said)
+        elif name in ("MPI_Isendrecv", "MPI_Isendrecv_replace"):
+            self.send(step, comm, said["dest"], said["sendtag"])
+            self.post(step, said["request"], _Request(Receive(comm)))
         elif name in SEND_INITS:
             what = (comm, said["dest"], said["tag"])
             self.requests[said["request"]].append(_Request(persistent=("send", what)))
@@ -255,7 +259,7 @@ class _Process:
             receive = self.messages.pop(said["message"])
             self.requests[said["request"]].append(_Request(receive))
         elif name in COMPLETIONS:
-            self.complete(name, step, said)
+            self.complete(step, said)
         elif name == "MPI_Request_free":
             self.requests.pop(said["request"], None)
         elif kind:
@@ -286,11 +290,10 @@ class _Process:
             request.receive = Receive(what)
             step.posts.append(request.receive)
 
-    def complete(self, name: str, step: Step, said: Mapping[str, Any]) -> None:
-        """Complete what the call completed, as its extras say it."""
-        words = said["requests"] if "requests" in said else [said["request"]]
-        for place, source, tag in completed(name, words, said):
-            waiting = self.requests[words[place]]
+    def complete(self, step: Step, said: Mapping[str, Any]) -> None:
+        """Complete what the call completed; those that are not done do not stand there."""
+        for word, source, tag in completed(said):
+            waiting = self.requests[word]
             if not waiting:
                 continue
             request = waiting[0] if waiting[0].persistent else waiting.pop(0)
@@ -339,21 +342,12 @@ class _Process:
             self.belongs[new] = (key, comm)
 
 
-def completed(
-    name: str, words: list[int], said: Mapping[str, Any]
-) -> Iterator[tuple[int, int, int]]:
-    """The places of the requests that the call completed, with the source and tag of each."""
-    extras = said["extras"]
+def completed(said: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    """The requests that the call completed, each with the source and tag of what it received."""
     if "requests" not in said:
-        yield 0, said["got_source"], said["got_tag"]
-    elif name.endswith("all"):
-        pairs = list(zip(extras[0::2], extras[1::2]))
-        yield from ((place, *pair) for place, pair in enumerate(pairs[: len(words)]))
-    elif name.endswith("any"):
-        yield said["index"], said["got_source"], said["got_tag"]
-    else:
-        triples = zip(extras[0::3], extras[1::3], extras[2::3])
-        yield from triples
+        return [(said["request"], said["got_source"], said["got_tag"])]
+    got = said["statuses"]
+    return list(zip(said["requests"], got[0::2], got[1::2]))
 
 
 def succeeded(call: Call) -> bool:

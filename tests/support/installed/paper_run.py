@@ -24,7 +24,6 @@ FIRST_COMM_WORD, FIRST_REQUEST_WORD = 0x84000001, 0x98000001
 MPI_LAYER, POSIX_LAYER = 1, 3
 STEP_NS = 1000
 ZERO_NS = 1_700_000_000_000_000_000
-INTEGER, SUM = 0x4C000405, 0x58000003
 
 
 @dataclass
@@ -162,7 +161,7 @@ class PaperRun:
         row = self._rows[name]
         said = said or {}
         known = {argument["name"] for argument in row["arguments"]} | {"result", *row["extras"]}
-        assert set(said) <= known | {"more"}, (name, set(said) - known)
+        assert set(said) <= known, (name, set(said) - known)
         numbers: list[int] = []
         for argument in row["arguments"]:
             value = said.get(argument["name"], 0)
@@ -172,7 +171,7 @@ class PaperRun:
                 numbers += [len(value), *value] if value else [0]
         if row["layer"] != "iotune":
             numbers.append(said.get("result", 0))
-        numbers += said["more"] if "more" in said else [said.get(name, 0) for name in row["extras"]]
+        numbers += [said.get(extra, 0) for extra in row["extras"]]
         self._writer.add_call(
             self.processes[rank].number, 0, name, layers, keys, numbers, text, start, self._now
         )
@@ -282,7 +281,7 @@ class PaperRun:
         receiver.arrived.append(message)
 
     def send(self, rank: int, comm: Comm, to: int, tag: int, name: str = "MPI_Send") -> None:
-        said = {"comm": comm.words[rank], "dest": to, "tag": tag, "count": 1, "type": INTEGER}
+        said = {"comm": comm.words[rank], "dest": to, "tag": tag, "count": 1}
         if name.startswith("MPI_I"):
             said["request"] = self._request(rank).word
         self._call(rank, name, said)
@@ -307,7 +306,7 @@ class PaperRun:
         self._take(rank, asked)
         assert asked.message is not None, "a receive that would wait for ever"
         said = {"comm": comm.words[rank], "source": source, "tag": tag, "count": 1,
-                "type": INTEGER, "got_source": asked.got[0], "got_tag": asked.got[1]}  # fmt: skip
+                "got_source": asked.got[0], "got_tag": asked.got[1]}  # fmt: skip
         self._call(rank, "MPI_Recv", said)
 
     def post(self, rank: int, comm: Comm, source: int, tag: int) -> Request:
@@ -315,33 +314,32 @@ class PaperRun:
         request.comm, request.source, request.tag, request.receive = comm, source, tag, True
         self._take(rank, request)
         said = {"comm": comm.words[rank], "source": source, "tag": tag, "count": 1,
-                "type": INTEGER, "request": request.word}  # fmt: skip
+                "request": request.word}  # fmt: skip
         self._call(rank, "MPI_Irecv", said)
         return request
 
     def complete(self, rank: int, requests: Sequence[Request], name: str = "MPI_Wait") -> None:
         """Wait, Test, Waitany … of requests of which all those to be completed are ready."""
         process = self.processes[rank]
-        if name in ("MPI_Wait", "MPI_Test"):
-            (done,) = requests
-            finished = [done]
-            said: dict[str, Any] = {"request": done.word}
-            said["got_source"], said["got_tag"] = done.got
+        finished = [request for request in requests if request.ready]
+        if name.endswith("all"):
+            assert len(finished) == len(requests)
+        elif not name.endswith("some"):
+            finished = finished[:1]
+        if name.endswith(("all", "some")):
+            count = "incount" if name.endswith("some") else "count"
+            said: dict[str, Any] = {
+                count: len(requests),
+                "requests": [one.word for one in finished],
+                "statuses": [number for one in finished for number in one.got],
+            }
+            if name.endswith("some"):
+                said["outcount"] = len(finished)
         else:
-            said = {"requests": [request.word for request in requests]}
-            finished = [request for request in requests if request.ready]
+            said = {"request": finished[0].word}
+            said["got_source"], said["got_tag"] = finished[0].got
             if name.endswith("any"):
-                finished = finished[:1]
-                said["index"] = requests.index(finished[0])
-                said["got_source"], said["got_tag"] = finished[0].got
-            elif name.endswith("some"):
-                said["more"] = [n for one in finished for n in (requests.index(one), *one.got)]
-            else:
-                assert len(finished) == len(requests)
-                said["more"] = [number for one in requests for number in one.got]
-        if "flag" in {argument["name"] for argument in self._rows[name]["arguments"]}:
-            said["flag"] = 1
-        assert all(one.ready for one in finished) and finished
+                said |= {"count": len(requests), "index": requests.index(finished[0])}
         self._call(rank, name, said)
         for one in finished:
             process.pending.remove(one)
