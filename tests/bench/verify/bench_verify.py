@@ -9,7 +9,6 @@ Sources are Debian's; they and the programs lie in build/verify, and are made on
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -22,23 +21,12 @@ from bench.verify.published_tests import MODELS, PublishedTests, Unbuilt, compar
 from bench.verify.published_tests import wanting as wanting_programs
 from support.installed.brute_force import judge
 from support.installed.drawn_order import draw_trace
-from support.installed.order_runs import verdicts_of
+from support.installed.order_runs import verified, with_conflicts
 from support.repository import ROOT
 
 LIBRARIES = ("pnetcdf", "netcdf", "hdf5")
 DRAWN = 10_000
 LEAST_TESTS = 60
-
-
-def verified(trace: Path) -> dict[str, dict[str, int]]:
-    """What `iotune verify` says of the files that have conflicts."""
-    done = subprocess.run(
-        [sys.executable, "-m", "iotune", "verify", "--json", str(trace)],
-        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    if not done.stdout:
-        raise RuntimeError(f"iotune verify {trace}: {done.stderr[-500:]}")
-    return verdicts_of(json.loads(done.stdout))
 
 
 def published(tests: PublishedTests, library: str, rows: paired.Table) -> None:
@@ -54,7 +42,7 @@ def published(tests: PublishedTests, library: str, rows: paired.Table) -> None:
         with tempfile.TemporaryDirectory(prefix="iotune-verify-") as folder:
             try:
                 found = compared(row, verified(tests.recorded(row, Path(folder))))
-            except (Unbuilt, RuntimeError, subprocess.TimeoutExpired) as problem:
+            except (Unbuilt, AssertionError, subprocess.TimeoutExpired) as problem:
                 print(f"NOT VERIFIED: {row.name}: {problem}")
                 unbuilt += 1
                 continue
@@ -74,8 +62,7 @@ def drawn(count: int, rows: paired.Table) -> None:
         trace = Path(folder) / "drawn.iotrace"
         for seed in range(count):
             draw_trace(seed, trace)
-            expected = {file: said for file, said in judge(trace).items() if said["pairs"]}
-            found = {file: said for file, said in verified(trace).items() if said["pairs"]}
+            expected, found = with_conflicts(judge(trace)), with_conflicts(verified(trace))
             if found != expected:
                 different += 1
                 print(f"drawn program {seed}: {found}, by the brute force {expected}", flush=True)

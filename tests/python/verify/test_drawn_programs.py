@@ -8,12 +8,8 @@ import pytest
 
 from support.installed.brute_force import Judge, judge
 from support.installed.drawn_order import draw_trace
-from support.installed.order_runs import verified
+from support.installed.order_runs import verified, with_conflicts
 from support.installed.order_steps import read_history
-
-
-def with_conflicts(verdicts: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
-    return {file: said for file, said in verdicts.items() if said["pairs"]}
 
 
 def check(seeds: range, folder: Path) -> None:
@@ -21,7 +17,7 @@ def check(seeds: range, folder: Path) -> None:
     for seed in seeds:
         draw_trace(seed, trace)
         expected = with_conflicts(judge(trace))
-        assert with_conflicts(verified(folder, trace)) == expected, f"seed {seed}"
+        assert with_conflicts(verified(trace)) == expected, f"seed {seed}"
 
 
 def test_drawn_programs_have_what_makes_them_hard(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_small_program(name: str, form: str, built: tuple[Mpi, Programs], tmp_
     # when both judges read its trace
     said = {word: EXPECTED[name][form][word] for word in ("pairs", *MODELS)}
     by_brute_force = judge(trace)[str(shared)]
-    by_iotune = verified(tmp_path, trace).get(str(shared), dict.fromkeys(said, 0))
+    by_iotune = verified(trace).get(str(shared), dict.fromkeys(said, 0))
     # then they say what the standards say; a file without conflicts need not be listed
     assert by_brute_force == said
     assert by_iotune == said

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from support.installed.paper_run import ANY_SOURCE, ANY_TAG, UNDEFINED, Comm, File, PaperRun
@@ -31,6 +32,7 @@ class DrawnProgram:
         self.comms = [self.run.world]
         self.paths = [f"/paper/{name}" for name in self.draw.choice(("a", "a", "ab"))]
         self.together: list[dict[int, File]] = []  # files that a communicator opened
+        self.atomic = self.draw.random() < 0.3
         self.children: list[tuple[int, int]] = []  # parent, child
 
     def put_down(self) -> None:
@@ -53,7 +55,8 @@ class DrawnProgram:
         """One action; who takes part and what is moved is drawn here."""
         kinds: list[tuple[Callable[[], Recipe], int]] = [
             (self.accesses, 8), (self.published, 5), (self.published_together, 4),
-            (self.message, 4), (self.sends, 1), (self.receives, 3),
+            (self.message, 4), (self.exchange, 1), (self.probed, 1), (self.persistent, 1),
+            (self.sends, 1), (self.receives, 3),
             (self.posts, 2), (self.completes, 6), (self.collective, 4), (self.started, 1),
             (self.opens, 2), (self.closes, 1), (self.syncs, 3), (self.opens_together, 3),
             (self.syncs_together, 2), (self.closes_together, 1), (self.atomicity, 1),
@@ -182,10 +185,11 @@ class DrawnProgram:
         return go
 
     def opens_together(self) -> Recipe:
-        comm, path = self.comm(), self.draw.choice(self.paths)
+        comm = self.comm()
+        path = "/paper/atomic" if self.atomic else self.draw.choice(self.paths)
 
         def go(_: int) -> None:
-            if len(self.together) < 3:
+            if len(self.together) < (1 if self.atomic else 3):
                 self.together.append(self.run.mpi_open(comm, path))
 
         return go
@@ -199,17 +203,24 @@ class DrawnProgram:
         return lambda _: self.each_together(self.run.mpi_sync)
 
     def atomicity(self) -> Recipe:
-        on = self.draw.random() < 0.7
-        return lambda _: self.each_together(
-            lambda rank, file: self.run.set_atomicity(rank, file, on)
-        )
+        """Atomic mode, in programs that leave their one file of MPI-IO open in it."""
+
+        def go(_: int) -> None:
+            if self.atomic:
+                self.each_together(lambda rank, file: self.run.set_atomicity(rank, file, True))
+
+        return go
 
     def closes_together(self) -> Recipe:
         def go(_: int) -> None:
-            self.each_together(self.run.mpi_close)
-            self.together = self.together[1:]
+            if not self.atomic:
+                self.close_together()
 
         return go
+
+    def close_together(self) -> None:
+        self.each_together(self.run.mpi_close)
+        self.together = self.together[1:]
 
     # --- messages
     def pattern(self, source: int, tag: int) -> tuple[int, int]:
@@ -232,10 +243,52 @@ class DrawnProgram:
 
         return go
 
+    def two_of(self, comm: Comm) -> tuple[int, int] | None:
+        if len(comm.members) < 2:
+            return None
+        one, other = self.draw.sample(comm.members, 2)
+        return one, other
+
+    def exchange(self) -> Recipe:
+        comm = self.comm()
+        ranks, tag = self.two_of(comm), self.draw.randrange(TAGS)
+
+        def go(_: int) -> None:
+            if ranks is not None and all(self.run.quiet(rank, comm) for rank in ranks):
+                self.run.exchange(ranks, comm, tag)
+
+        return go
+
+    def probed(self) -> Recipe:
+        rank, comm = self.rank(), self.comm()
+        between = self.accesses()
+
+        def go(k: int) -> None:
+            if self.run.can_receive(rank, comm, ANY_SOURCE, ANY_TAG):
+                word, found = self.run.probe(rank, comm, ANY_SOURCE, ANY_TAG)
+                between(k)
+                self.run.receive_probed(rank, word, found)
+
+        return go
+
+    def persistent(self) -> Recipe:
+        comm = self.comm()
+        ranks, tag, between = self.two_of(comm), self.draw.randrange(TAGS), self.accesses()
+
+        def go(_: int) -> None:
+            if ranks is not None and self.run.quiet(ranks[1], comm):
+                steps = [partial(between, k) for k in range(3)]
+                self.run.again_and_again(*ranks, comm, tag, steps)
+
+        return go
+
     def sends(self) -> Recipe:
         comm = self.comm()
         source, to = (self.draw.randrange(len(comm.members)) for _ in "ab")
-        tag, name = self.draw.randrange(TAGS), self.draw.choice(("MPI_Send", "MPI_Isend"))
+        tag, name = (
+            self.draw.randrange(TAGS),
+            self.draw.choice(("MPI_Send", "MPI_Ssend", "MPI_Isend", "MPI_Issend")),
+        )
         return lambda _: self.run.send(comm.members[source], comm, to, tag, name)
 
     def receives(self) -> Recipe:
@@ -348,7 +401,7 @@ class DrawnProgram:
                 first = arrived[0]
                 self.run.receive(rank, first.comm, first.source, first.tag)
         while self.together:
-            self.closes_together()(0)
+            self.close_together()
         for rank in range(self.ranks):
             for file in self.own_files(rank):
                 self.run.close(rank, file)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from typer.testing import CliRunner
+
+from iotune.cli import app
 from support.mpis import OPEN_MPI, Mpi
 from support.preloaded import plain_environment
 from support.repository import program_source
@@ -59,16 +60,20 @@ def recorded(mpi: Mpi, ranks: int, program: Path, form: str, folder: Path) -> tu
     return trace, shared
 
 
-def verified(folder: Path, trace: Path) -> dict[str, dict[str, int]]:
-    """What `iotune verify` says of each file with conflicts, in the words of the brute force."""
-    done = iotune(folder, "verify", "--json", trace, status=None)
-    return verdicts_of(json.loads(done.stdout))
-
-
-def verdicts_of(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """By file the pairs, and by model those that are not properly synchronised."""
+def verified(trace: Path) -> dict[str, dict[str, int]]:
+    """What `iotune verify --json` says, in the words of the brute force: by file the pairs, and by
+    model those that are not properly synchronised. It runs in this process; its exit status is
+    another matter.
+    """
+    done = CliRunner().invoke(app, ["verify", "--json", str(trace)])
+    assert done.stdout.startswith("{"), (done.output, done.exception)
     found = {}
-    for file in document["files"]:
+    for file in json.loads(done.stdout)["files"]:
         violations = {model: said["violations"] for model, said in file["models"].items()}
-        found[os.fspath(file["path"])] = {"pairs": file["pairs"], **violations}
+        found[file["path"]] = {"pairs": file["pairs"], **violations}
     return found
+
+
+def with_conflicts(verdicts: Mapping[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Without the files that have none: these need not be listed."""
+    return {file: said for file, said in verdicts.items() if said["pairs"]}

@@ -344,6 +344,70 @@ class PaperRun:
         for one in finished:
             process.pending.remove(one)
 
+    def quiet(self, rank: int, comm: Comm) -> bool:
+        """Whether no receive waits and no message lies there: the next two find each other."""
+        process = self.processes[rank]
+        comms = [one.comm for one in process.posted] + [one.comm for one in process.arrived]
+        return not any(one is comm for one in comms)
+
+    def exchange(self, ranks: tuple[int, int], comm: Comm, tag: int) -> None:
+        """MPI_Sendrecv of two ranks with each other, both quiet."""
+        places = [comm.rank_of(rank) for rank in ranks]
+        for rank, to in zip(ranks, reversed(places)):
+            self._deliver(rank, comm, to, tag)
+        for rank, other in zip(ranks, reversed(places)):
+            asked = Request(0, comm, ANY_SOURCE, tag, receive=True)
+            self._take(rank, asked)
+            self._call(rank, "MPI_Sendrecv",
+                       {"comm": comm.words[rank], "dest": other, "sendtag": tag, "sendcount": 1,
+                        "recvcount": 1, "source": ANY_SOURCE, "recvtag": tag,
+                        "got_source": asked.got[0], "got_tag": asked.got[1]})  # fmt: skip
+
+    def probe(self, rank: int, comm: Comm, source: int, tag: int) -> tuple[int, Request]:
+        """MPI_Mprobe of a message that is there: its handle, for receive_probed."""
+        found = Request(0, comm, source, tag, receive=True)
+        self._take(rank, found)
+        process = self.processes[rank]
+        process.next_word += 1
+        self._call(rank, "MPI_Mprobe",
+                   {"comm": comm.words[rank], "source": source, "tag": tag,
+                    "message": process.next_word, "got_source": found.got[0],
+                    "got_tag": found.got[1]})  # fmt: skip
+        return process.next_word, found
+
+    def receive_probed(self, rank: int, word: int, found: Request) -> None:
+        self._call(rank, "MPI_Mrecv", {"message": word, "count": 1, "got_source": found.got[0],
+                                       "got_tag": found.got[1]})  # fmt: skip
+
+    def again_and_again(
+        self, source: int, to: int, comm: Comm, tag: int, between: Sequence[Callable[[], None]]
+    ) -> None:
+        """Persistent requests between two ranks, started once for each of `between`, which is
+        called where both have begun; the receiver is quiet.
+        """
+        send, receive = self._request(source), self._request(to)
+        receive.comm, receive.source, receive.tag, receive.receive = comm, ANY_SOURCE, tag, True
+        self._call(source, "MPI_Send_init",
+                   {"comm": comm.words[source], "dest": comm.rank_of(to), "tag": tag, "count": 1,
+                    "request": send.word})  # fmt: skip
+        self._call(to, "MPI_Recv_init",
+                   {"comm": comm.words[to], "source": ANY_SOURCE, "tag": tag, "count": 1,
+                    "request": receive.word})  # fmt: skip
+        self.processes[source].pending.remove(send)
+        self.processes[to].pending.remove(receive)
+        for step in between:
+            receive.message = None
+            self._call(to, "MPI_Start", {"request": receive.word})
+            self.processes[to].posted.append(receive)
+            self._call(source, "MPI_Startall", {"count": 1, "requests": [send.word]})
+            self._deliver(source, comm, comm.rank_of(to), tag)
+            step()
+            for rank, request in ((source, send), (to, receive)):
+                self.processes[rank].pending.append(request)
+                self.complete(rank, [request])
+        for rank, request in ((source, send), (to, receive)):
+            self._call(rank, "MPI_Request_free", {"request": request.word})
+
     # --- collectives, by all of a communicator; the order is that of the members
     def collective(
         self, comm: Comm, name: str, ranks: Sequence[int] = (), root: int = 0, count: int = 1
