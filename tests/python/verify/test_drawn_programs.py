@@ -8,8 +8,11 @@ import pytest
 
 from support.installed.brute_force import Judge, judge
 from support.installed.drawn_order import draw_trace
-from support.installed.order_runs import verified, with_conflicts
+from support.installed.order_runs import lacking, verified, with_conflicts
 from support.installed.order_steps import read_history
+
+LACKING = lacking("MPI_Send", "MPI_Bcast", "MPI_Comm_split", "fork", verify=True)
+pytestmark = pytest.mark.skipif(bool(LACKING), reason=LACKING)
 
 
 def check(seeds: range, folder: Path) -> None:

@@ -11,10 +11,11 @@ import pytest
 import tomllib
 
 from support.installed.brute_force import MODELS, judge
-from support.installed.order_runs import compiled_programs, recorded, verified
+from support.installed.order_runs import compiled_programs, lacking, recorded, verified
 from support.mpis import Mpi, find_mpi
 
-pytestmark = pytest.mark.mpi
+LACKING = lacking("MPI_Send", "MPI_Bcast", "MPI_Comm_split", "fork", verify=True)
+pytestmark = [pytest.mark.mpi, pytest.mark.skipif(bool(LACKING), reason=LACKING)]
 
 EXPECTED: dict[str, Any] = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())
 Programs = dict[str, Path]

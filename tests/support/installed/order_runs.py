@@ -11,11 +11,22 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from iotune.cli import app
+from iotune.command_table import COMMANDS
+from iotune.core import call_table
 from support.mpis import OPEN_MPI, Mpi
 from support.preloaded import plain_environment
 from support.repository import program_source
 
 SECONDS = 120
+
+
+def lacking(*calls: str, verify: bool = False) -> str:
+    """What of the recorder and of `iotune verify` is not yet there; "" when all is."""
+    known = {row["name"] for row in call_table()}
+    missing = [name for name in calls if name not in known]
+    if verify and "verify" not in COMMANDS:
+        missing.append("iotune verify")
+    return f"not yet there: {', '.join(missing)}" if missing else ""
 
 
 def compiled_programs(mpi: Mpi, names: list[str], folder: Path) -> dict[str, Path]:
