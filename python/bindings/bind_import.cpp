@@ -5,9 +5,11 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
+#include "recorder/call_table.h"
 #include "recorder/write/access_writer.h"
 
 namespace py = pybind11;
@@ -72,6 +74,26 @@ class ImportWriter {
     throw py::value_error("an access out of range");
   }
 
+  // A call as the recorder would have written it; its numbers are FORMAT.md's.
+  void add_call(std::uint32_t process, std::uint32_t thread, const std::string& name,
+                std::uint8_t layers, const std::vector<std::int64_t>& keys,
+                const std::vector<std::int64_t>& numbers, const std::string& text,
+                std::uint64_t start_ns, std::uint64_t end_ns) {
+    const recorder::CallSignature* const function = recorder::find_call(name);
+    if (function == nullptr) throw py::value_error("no call is named " + name);
+    recorder::NewCall call;
+    call.function = static_cast<std::uint16_t>(function - recorder::call_table().data());
+    call.layers = layers;
+    call.keys = keys;
+    call.numbers = numbers;
+    call.text = text;
+    call.start_ns = start_ns;
+    call.duration_ns = end_ns - start_ns;
+    if (writer_.trace().add(process, thread, call)) return;
+    check();
+    throw py::value_error("a call out of range");
+  }
+
   void hide_mpi_positions(std::uint32_t process, const std::string& path, bool hidden) {
     if (!writer_.hide_mpi_positions(process, path, hidden)) check();
   }
@@ -109,6 +131,9 @@ void bind_import(py::module_& module) {
            py::arg("path"), py::arg("offset"), py::arg("length"), py::arg("start_ns"),
            py::arg("end_ns"), py::arg("layer") = static_cast<int>(Layer::kPosix),
            py::arg("collective") = false, py::arg("layers") = 0)
+      .def("add_call", &ImportWriter::add_call, py::arg("process"), py::arg("thread"),
+           py::arg("name"), py::arg("layers"), py::arg("keys"), py::arg("numbers"),
+           py::arg("text"), py::arg("start_ns"), py::arg("end_ns"))
       .def("hide_mpi_positions", &ImportWriter::hide_mpi_positions, py::arg("process"),
            py::arg("path"), py::arg("hidden"))
       .def("finish", &ImportWriter::finish);
