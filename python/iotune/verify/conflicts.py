@@ -75,6 +75,11 @@ class Conflicts:
     files: tuple[FileConflicts, ...]
     unreadable_batches: int
 
+    @property
+    def has_pairs(self) -> bool:
+        """Whether any two accesses conflict."""
+        return any(one.pairs for one in self.files)
+
     def as_json(self) -> dict[str, Any]:
         """Plain values for `--json`."""
         return asdict(self)
@@ -82,7 +87,11 @@ class Conflicts:
 
 def conflicts_of(traces: Sequence[Path]) -> Conflicts:
     """Reads each process of the traces once; nothing is said of any order. Raises Error."""
-    found = core.conflicts([Path(one) for one in traces])
+    return conflicts_from(core.conflicts([Path(one) for one in traces]))
+
+
+def conflicts_from(found: dict[str, Any]) -> Conflicts:
+    """The rows of iotune._core with types."""
     files = tuple(_file(one) for one in found["files"])
     return Conflicts(found["processes"], files, found["unreadable_batches"])
 
