@@ -19,6 +19,13 @@ enum class Verb : std::uint8_t {
   kCompletes,
   kAsks,
   kChanges,
+  kSends,
+  kReceives,
+  kExchanges,
+  kMatches,
+  kStarts,
+  kFrees,
+  kOrders,
   kNotes  // pseudo calls of iotune's own
 };
 
@@ -46,6 +53,9 @@ enum class Thing : std::uint8_t {
   kRequest,
   kProcess,
   kMpi,
+  kMessage,
+  kPart,
+  kRanks,
   // Of pseudo calls:
   kSetting,
   kDecision,
@@ -72,6 +82,9 @@ struct CallMeaning {
   bool untimed = false;
   bool calls_back = false;
   bool selects = false;
+  bool persistent = false;
+  // It orders processes and is about no file: recorded where that was asked for (IOTUNE_ORDER).
+  bool order = false;
   // Indices among the arguments and the texts.
   std::int8_t handle_argument = kNowhere;
   std::int8_t named_text = kNowhere;

@@ -180,6 +180,9 @@ class Walk {
   // A batch without single calls. False, with nothing done, where the totals say too little.
   bool follow_totals(WalkedCalls& walked) {
     int by_pointer = 0;
+    std::erase_if(group_.totals, [](const StreamTotals& totals) {
+      return totals.stream->signature != nullptr && totals.stream->signature->meaning.order;
+    });
     for (const StreamTotals& totals : group_.totals) {
       const Call first = first_call(totals);
       const CallFacts& facts = facts_of(*first.signature());

@@ -13,9 +13,15 @@ bool is_write_of_hdf5(const CallStream& stream) {
          facts_of(*stream.signature).writes;
 }
 
+// What orders processes is no I/O.
+bool is_of_order(const CallStream& stream) {
+  return stream.signature != nullptr && stream.signature->meaning.order;
+}
+
 // Nothing else that Walk does depends on calls of POSIX that a library made for itself, nor on its
 // transfers of MPI-IO, but where they open files.
 bool is_left_out(const CallStream& stream) {
+  if (is_of_order(stream)) return true;
   if (stream.signature == nullptr || stream.layers == 0) return false;
   const CallFacts& facts = facts_of(*stream.signature);
   if (is_write_of_hdf5(stream)) return false;
@@ -50,7 +56,7 @@ bool is_counted_in_totals(const CallStream& stream) {
 }  // namespace
 
 recorder::WalkNeeds walk_needs() {
-  return {is_counted_in_totals, is_left_out};
+  return {is_counted_in_totals, is_left_out, is_of_order};
 }
 
 }  // namespace iotune::analyzer

@@ -36,6 +36,15 @@ bool is_same_call(const Call& a, const Call& b) {
          a.texts() == b.texts();
 }
 
+// Without what orders processes, which is no I/O.
+ProcessCalls read_calls(const recorder::TraceReader& reader, std::size_t process) {
+  ProcessCalls read = reader.read(process);
+  std::erase_if(read.calls, [](const Call& call) {
+    return call.signature() != nullptr && call.signature()->meaning.order;
+  });
+  return read;
+}
+
 std::int64_t stepped(std::int64_t first, std::int64_t second, std::size_t steps) {
   const auto from = static_cast<std::uint64_t>(first);
   return static_cast<std::int64_t>(from + steps * (static_cast<std::uint64_t>(second) - from));
@@ -45,7 +54,7 @@ std::int64_t stepped(std::int64_t first, std::int64_t second, std::size_t steps)
 
 AlikeRanks::AlikeRanks(const recorder::TraceReader& reader, std::size_t process,
                        std::uint64_t most_calls)
-    : first_(reader.read(process)) {
+    : first_(read_calls(reader, process)) {
   const std::vector<ProcessSection>& sections = reader.index().processes;
   const ProcessSection& section = sections[process];
   if (section.events.empty() || !section.damage.empty()) return;
@@ -64,9 +73,9 @@ AlikeRanks::AlikeRanks(const recorder::TraceReader& reader, std::size_t process,
   if (alike < kLeastAlike) return;
   // Tokens go on in equal steps: so does what they encode, but for numbers that change their
   // sign and for lists that change their length. Both show in the first three members.
-  second_ = reader.read(process + 1);
-  if (!steps_equally(second_, 1) || !steps_equally(reader.read(process + 2), 2) ||
-      !steps_equally(reader.read(process + alike - 1), alike - 1)) {
+  second_ = read_calls(reader, process + 1);
+  if (!steps_equally(second_, 1) || !steps_equally(read_calls(reader, process + 2), 2) ||
+      !steps_equally(read_calls(reader, process + alike - 1), alike - 1)) {
     return;
   }
   size_ = alike;

@@ -77,7 +77,7 @@ MpiConstants open_mpi_constants(const Provider& mpi) noexcept {
 }
 
 struct Meaning {
-  int standard, common;
+  int own, common;
 };
 
 constexpr Meaning kAmodes[] = {
@@ -97,7 +97,7 @@ MpiConstants constants_of(MpiAbi abi, const Provider& mpi) noexcept {
 int common_amode(MpiAbi abi, int amode) noexcept {
   if (abi != MpiAbi::kStandard) return amode;
   int common = amode & ~kAllAmodes;
-  for (const Meaning& bit : kAmodes) common |= (amode & bit.standard) != 0 ? bit.common : 0;
+  for (const Meaning& bit : kAmodes) common |= (amode & bit.own) != 0 ? bit.common : 0;
   return common;
 }
 
@@ -105,7 +105,7 @@ int common_whence(MpiAbi abi, int whence) noexcept {
   if (abi != MpiAbi::kStandard) return whence;
   constexpr Meaning kWhences[] = {{401, kSeekCurrent}, {402, kSeekEnd}, {403, kSeekSet}};
   for (const Meaning& value : kWhences) {
-    if (whence == value.standard) return value.common;
+    if (whence == value.own) return value.common;
   }
   return whence;
 }
@@ -114,9 +114,31 @@ int common_thread_level(MpiAbi abi, int level) noexcept {
   if (abi != MpiAbi::kStandard) return level;
   constexpr Meaning kLevels[] = {{0, 0}, {1024, 1}, {2048, 2}, {4096, 3}};
   for (const Meaning& value : kLevels) {
-    if (level == value.standard) return value.common;
+    if (level == value.own) return value.common;
   }
   return level;
+}
+
+int common_rank(MpiAbi abi, int rank) noexcept {
+  constexpr Meaning kOfOpenMpi[] = {{-1, kAnySource}, {-2, kProcNull}, {-4, kRoot}};
+  constexpr Meaning kOfStandard[] = {{-1, kAnySource}, {-3, kProcNull}, {-4, kRoot}};
+  if (rank >= 0 || abi == MpiAbi::kMpich) return rank;
+  for (const Meaning& value : abi == MpiAbi::kOpenMpi ? kOfOpenMpi : kOfStandard) {
+    if (rank == value.own) return value.common;
+  }
+  return rank;
+}
+
+int common_tag(MpiAbi abi, int tag) noexcept {
+  return abi == MpiAbi::kStandard && tag == -2 ? kAnyTag : tag;
+}
+
+const StatusLayout& status_layout(MpiAbi abi) noexcept {
+  static constexpr StatusLayout kOfMpich{1, 20, 8, 12, -2};
+  static constexpr StatusLayout kOfOpenMpi{0, 24, 0, 4, -1};
+  static constexpr StatusLayout kOfStandard{0, 32, 0, 4, -1};
+  if (abi == MpiAbi::kOpenMpi) return kOfOpenMpi;
+  return abi == MpiAbi::kStandard ? kOfStandard : kOfMpich;
 }
 
 Combiner combiner_of(MpiAbi abi, int combiner) noexcept {

@@ -2,6 +2,7 @@
 // machine words, and one table per ABI says what they mean.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/abi/mpi_identity.h"
@@ -45,6 +46,24 @@ int common_amode(MpiAbi abi, int amode) noexcept;
 int common_whence(MpiAbi abi, int whence) noexcept;
 // MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE as 0 to 3.
 int common_thread_level(MpiAbi abi, int level) noexcept;
+
+// Constants of messages. Traces, and what iotune itself decides by, have MPICH's values.
+enum CommonRank : int { kProcNull = -1, kAnySource = -2, kRoot = -3 };
+inline constexpr int kAnyTag = -1;
+int common_rank(MpiAbi abi, int rank) noexcept;
+int common_tag(MpiAbi abi, int tag) noexcept;
+
+// What stands where in a status, and what programs pass where they want none.
+struct StatusLayout {
+  std::uintptr_t ignored;  // MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
+  std::uint8_t bytes, source, tag;
+  std::int8_t any_source;  // the source of an empty status
+};
+const StatusLayout& status_layout(MpiAbi abi) noexcept;
+// Of a request or any other handle but MPI_File.
+constexpr std::size_t handle_bytes(MpiAbi abi) noexcept {
+  return abi == MpiAbi::kMpich ? 4 : sizeof(Word);
+}
 
 // How a datatype was made (MPI_Type_get_envelope).
 enum class Combiner : std::uint8_t {

@@ -68,6 +68,7 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_OPTIONAL(MPI_Type_free);
   IOTUNE_OPTIONAL(MPI_File_get_position);
   IOTUNE_OPTIONAL(MPI_Pack_external);
+  IOTUNE_OPTIONAL(MPI_Test_cancelled);
   IOTUNE_OPTIONAL(MPI_T_init_thread);
   IOTUNE_OPTIONAL(MPI_T_cvar_get_index);
   IOTUNE_OPTIONAL(MPI_T_cvar_handle_alloc);
@@ -101,7 +102,7 @@ MpiAbi abi_of(Provider& mpi) noexcept {
 Word handle_at(Provider& mpi, const void* handle) noexcept {
   Word value = 0;
   if (handle != nullptr) {
-    std::memcpy(&value, handle, abi_of(mpi) == MpiAbi::kMpich ? 4 : sizeof value);
+    std::memcpy(&value, handle, handle_bytes(abi_of(mpi)));
   }
   return value;
 }

@@ -68,6 +68,8 @@ struct MpiApi {
   int (*MPI_File_get_position)(Word, std::int64_t*);
   int (*MPI_Pack_external)(const char*, const void*, int, Word, void*, std::int64_t,
                            std::int64_t*);
+  // Of receives that the program cancels: may be missing.
+  int (*MPI_Test_cancelled)(const void*, int*);
 };
 
 // MPI_Comm_split of one of the program's communicators with color 0 and this rank as key. An

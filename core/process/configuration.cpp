@@ -59,7 +59,7 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
-  const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
+  const char *mode, *timing, *order, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
       *exclude, *programs, *keep, *site, *record, *database, *prefetch, *schedule, *delivery,
       *cache, *logstore, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
@@ -72,6 +72,7 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
   };
   take(found.mode, value_of(entry, "IOTUNE_MODE")) ||
       take(found.timing, value_of(entry, "IOTUNE_TIMING")) ||
+      take(found.order, value_of(entry, "IOTUNE_ORDER")) ||
       take(found.verbose, value_of(entry, "IOTUNE_VERBOSE")) ||
       take(found.trace, value_of(entry, "IOTUNE_TRACE")) ||
       take(found.buffers, value_of(entry, "IOTUNE_BUFFER_DIR")) ||
@@ -277,7 +278,7 @@ IOTUNE_START_CODE bool reads_sample(const char* record) noexcept {
   }
   const char* const prefetch = g_configuration.prefetch;
   return g_configuration.mode == Mode::kTune && g_configuration.trace_path == nullptr &&
-         !g_configuration.time_every_call &&
+         !g_configuration.time_every_call && !g_configuration.records_order &&
          (prefetch == nullptr || std::strcmp(prefetch, "none") == 0);
 }
 
@@ -307,6 +308,7 @@ IOTUNE_START_CODE void read_configuration(const char* const* arguments) noexcept
   g_configuration.time_every_call =
       g_configuration.exact_times ||
       (found.timing != nullptr && std::strcmp(found.timing, "call") == 0);
+  g_configuration.records_order = found.order != nullptr && std::strcmp(found.order, "1") == 0;
   g_configuration.verbose = found.verbose != nullptr;
   g_configuration.prefetch = keep_if_any(found.prefetch);
   g_configuration.prefetch_schedule = keep_if_any(found.schedule);

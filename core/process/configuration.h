@@ -13,9 +13,10 @@ struct Configuration {
   bool time_every_call = false;  // IOTUNE_TIMING=call or exact
   bool exact_times = false;      // IOTUNE_TIMING=exact: to the nanosecond
   bool verbose = false;          // IOTUNE_VERBOSE
-  // IOTUNE_RECORD=sample, and where it says nothing and neither a trace is asked for nor times nor
-  // prefetching, in which all calls count: of long series of files not all are recorded.
+  // IOTUNE_RECORD=sample, and where it says nothing and neither a trace is asked for nor times,
+  // order nor prefetching, in which all calls count: of long series of files not all are recorded.
   bool samples_files = false;
+  bool records_order = false;  // IOTUNE_ORDER=1: also the calls of MPI that order processes
   // IOTUNE_TRACE, nullptr: the default directory. `iotune run` sets it: where it is set a trace is
   // asked for, else only one that is worth it is kept (recorder/gather/worth.h).
   const char* trace_path = nullptr;

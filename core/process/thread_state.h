@@ -45,6 +45,9 @@ struct ThreadState {
 static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
 
 constexpr std::uint8_t kLayerBits = 0x1f, kUnrecordedBit = 0x80;
+// The thread is inside a call that orders processes (MPI_Recv). It is no layer of I/O: calls on
+// files that are made in there are recorded as where order is not.
+constexpr std::uint8_t kOrderBit = 0x20;
 // Layers whose calls pass straight through inside an HDF5 call on a file that is sampled out,
 // except where the call opens or closes the file.
 constexpr std::uint8_t kPassedBits =
@@ -63,6 +66,8 @@ extern Recording g_recording;
 // dataspaces and property lists and H5Dget_space are not recorded: they move no data, nothing is
 // learnt from them, and they are nearly half of the calls of a program with many small datasets.
 extern bool g_records_to_learn;
+// Whether calls that order processes are recorded (Configuration::records_order).
+extern bool g_records_order;
 
 // The process that this memory belongs to.
 extern long g_own_pid;
@@ -96,13 +101,11 @@ class CallScope {
  public:
   // `passed`: more bits of ThreadState::layers with which the call goes straight through.
   [[gnu::always_inline]] explicit CallScope(Layer layer, std::uint8_t passed = 0) noexcept
-      : bit_(bit_of(layer)),
-        outer_(t_thread.layers),
-        active_(g_recording > idle_of(layer) && t_thread.ours == 0 &&
-                (outer_ & (bit_ | passed)) == 0) {
-    IOTUNE_NOTICES_UNWINDING();
-    if (active_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
-  }
+      : CallScope(bit_of(layer), passed, idle_of(layer)) {}
+  // Of a call that orders processes; those that MPI-IO makes itself say nothing.
+  struct OfOrder {};
+  [[gnu::always_inline]] explicit CallScope(OfOrder) noexcept
+      : CallScope(kOrderBit, bit_of(Layer::kMpiIo) | kUnrecordedBit, kSealed) {}
   ~CallScope() {
     if (!active_) return;
     t_thread.layers = outer_;
@@ -142,6 +145,13 @@ class CallScope {
   std::uint8_t outer_layers() const noexcept { return outer_ & kLayerBits; }
 
  private:
+  [[gnu::always_inline]] CallScope(std::uint8_t bit, std::uint8_t passed, Recording idle) noexcept
+      : bit_(bit),
+        outer_(t_thread.layers),
+        active_(g_recording > idle && t_thread.ours == 0 && (outer_ & (bit_ | passed)) == 0) {
+    IOTUNE_NOTICES_UNWINDING();
+    if (active_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
+  }
   static constexpr std::uint8_t kHdf5Bit = bit_of(Layer::kHdf5);
   // Up to where a layer's calls are nobody's business: a rank that is missed in a vote on an open
   // would hang the others.

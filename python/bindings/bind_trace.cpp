@@ -109,7 +109,8 @@ py::dict meaning_of(const recorder::CallMeaning& meaning) {
       {"ordered", meaning.ordered},       {"collective", meaning.collective},
       {"split", meaning.split},           {"begins", meaning.begins},
       {"chunk", meaning.chunk},           {"untimed", meaning.untimed},
-      {"calls_back", meaning.calls_back}, {"selects", meaning.selects}};
+      {"calls_back", meaning.calls_back}, {"selects", meaning.selects},
+      {"persistent", meaning.persistent}};
   py::list said;
   for (const auto& [word, holds] : words) {
     if (holds) said.append(word);
@@ -146,6 +147,7 @@ py::list call_table() {
     row["layer"] = layer_of(signature);
     row["transfer"] = signature.transfer;
     row["writes"] = signature.writes;
+    row["order"] = signature.meaning.order;
     row["meaning"] = meaning_of(signature.meaning);
     row["arguments"] = std::move(arguments);
     row["extras"] = std::move(extras);

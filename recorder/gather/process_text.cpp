@@ -7,6 +7,7 @@
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
 #include "core/process/process_tree.h"
+#include "core/process/thread_state.h"
 #include "core/run/run_identity.h"
 #include "recorder/call_table.h"
 #include "recorder/ring/process_buffer.h"
@@ -130,6 +131,7 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
   text << '\n';
   // Who joins what a death left knows neither the site's word nor the run's environment.
   if (!configuration().learns) text << "learns=no\n";
+  if (g_records_order) text << "order=yes\n";
   // Whether what a death left is worth a trace is decided by it; without it, always.
   if (configuration().trace_path == nullptr) {
     text << "keep_above=" << configuration().keep_above_bytes << '\n';

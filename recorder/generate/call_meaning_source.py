@@ -65,8 +65,9 @@ def enumerator(word: str) -> str:
     return "k" + "".join(part.capitalize() for part in word.split("_"))
 
 
-def meaning_row(name: str, meaning: Meaning, places: Places) -> str:
+def meaning_row(name: str, meaning: Meaning, places: Places, order: bool) -> str:
     words = "".join(f".{word} = true, " for word in WORDS if word in meaning.words)
+    words += ".order = true, " if order else ""
     numbers = {
         "handle_argument": places.handle_argument,
         "named_text": places.named_text,

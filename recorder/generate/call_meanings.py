@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 VERBS = (
     *("opens", "creates", "duplicates", "closes", "reads", "writes", "seeks", "syncs", "flushes"),
     *("completes", "asks", "changes"),
+    *("sends", "receives", "exchanges", "matches", "starts", "frees", "orders"),
     "notes",  # pseudo calls of iotune's own
 )
 # What a pseudo call notes, beside files, datasets and views.
@@ -20,12 +21,12 @@ NOTED = (
 THINGS = (
     *("file", "directory", "path", "pipe", "mapping", "view", "lock", "cache"),
     *("group", "dataset", "attribute", "object", "link", "type", "space", "plist", "events"),
-    *("read", "write", "request", "process", "mpi"),
+    *("read", "write", "request", "process", "mpi", "message", "part", "ranks"),
     *NOTED,
 )
 WORDS = (
     *("pointer", "shared", "ordered", "collective", "split", "begins", "chunk", "untimed"),
-    *("calls_back", "selects"),
+    *("calls_back", "selects", "persistent"),
 )
 PARTS = ("on", "at", "bytes", "count", "named", "begins")
 
@@ -141,7 +142,7 @@ def problems(
         found.append(f"what {meaning.verb} needs a handle: on(ARG)")
     if meaning.is_transfer:
         found += _transfer_problems(meaning, layer, extras)
-    begun = [a.name for a in arguments if a.kind == "ptr" and a.name == "request"]
+    begun = [a.name for a in arguments if a.kind in ("ptr", "requestp") and a.name == "request"]
     begun += ["events"] if is_asynchronous(arguments) else []
     if begun and meaning.part("begins") != begun[0]:
         found.append(f"has an argument {begun[0]}: begins({begun[0]})")

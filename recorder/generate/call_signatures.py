@@ -47,13 +47,30 @@ C_TYPES = {
     "amode": ("int", "int"),
     "whence": ("int", "int"),
     "thread_level": ("int", "int"),
+    "anytype": ("Word", "MPI_Datatype"),
+    "rank": ("int", "int"),
+    "tag": ("int", "int"),
+    "request": ("Word", "MPI_Request"),
+    "requestp": ("void*", "MPI_Request*"),
+    "requestof": ("void*", "MPI_Request*"),
+    "requests": ("void*", "MPI_Request*"),
+    "messagep": ("void*", "MPI_Message*"),
+    "messageof": ("void*", "MPI_Message*"),
+    "status": ("void*", "MPI_Status*"),
+    "statuses": ("void*", "MPI_Status*"),
+    "flagp": ("int*", "int*"),
+    "intp": ("int*", "int*"),
+    "outcount": ("int*", "int*"),
+    "ints": ("const int*", "const int*"),
+    "requestat": ("void*", "MPI_Request*"),
+    "requestsat": ("void*", "MPI_Request*"),
     "fd": ("int", "int"),
     "off": ("std::int64_t", "off64_t"),
     "mode": ("unsigned", "mode_t"),
 }
 
 
-ARRAYS = ("dims", "hids", "uints")
+ARRAYS = ("dims", "hids", "uints", "requests", "requestsat", "statuses", "ints")
 
 
 @dataclass
@@ -76,6 +93,11 @@ class Call:
     def hooked(self) -> list[Argument]:
         """The arguments that hooks get: an asynchronous form's own are none of theirs."""
         return self.arguments[PROGRAM_LINE:-1] if self.is_async else self.arguments
+
+    @property
+    def is_order(self) -> bool:
+        """It orders processes, and is recorded where that was asked for."""
+        return "order" in self.flags
 
     @property
     def is_async(self) -> bool:
@@ -125,6 +147,7 @@ def _parse_line(text: str) -> Call:
             "quiet",
             "manual",
             "side",
+            "order",
         ):
             call.flags.add(word)
         else:

@@ -64,6 +64,23 @@ FORMS = {
     "amode": ("kNumber", "kHex"),
     "whence": ("kNumber", "kSigned"),
     "thread_level": ("kNumber", "kSigned"),
+    "anytype": ("kNone", "kSigned"),
+    "rank": ("kNumber", "kSigned"),
+    "tag": ("kNumber", "kSigned"),
+    "request": ("kNumber", "kHex"),
+    "requestp": ("kNumber", "kHex"),
+    "requestof": ("kNumber", "kHex"),
+    "requests": ("kArray", "kHex"),
+    "messagep": ("kNumber", "kHex"),
+    "messageof": ("kNumber", "kHex"),
+    "status": ("kNone", "kSigned"),
+    "statuses": ("kArray", "kSigned"),
+    "flagp": ("kNone", "kSigned"),
+    "intp": ("kNumber", "kSigned"),
+    "outcount": ("kNumber", "kSigned"),
+    "ints": ("kArray", "kSigned"),
+    "requestat": ("kNumber", "kHex"),
+    "requestsat": ("kArray", "kHex"),
     "fd": ("kKey", "kSigned"),
     "off": ("kNumber", "kSigned"),
     "mode": ("kNumber", "kHex"),
@@ -97,6 +114,7 @@ class Entry:
     places: Places
     extras: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    order: bool = False
 
 
 # FORMAT.md, "Pseudo calls". They have no result. Name, meaning, arguments.
@@ -184,6 +202,7 @@ def entry_of(call: Call) -> Entry:
         places=places_of(call.meaning, call.arguments, forms, call.extras, call.texts),
         extras=call.extras,
         texts=call.texts,
+        order=call.is_order,
     )
 
 
@@ -362,7 +381,7 @@ def main(arguments: list[str]) -> int:
         (folder / "call_table.cpp").write_text(table_source(entries))
         (folder / "call_names.cpp").write_text(names_source(entries))
         (folder / "call_numbers.h").write_text(numbers_header(entries))
-        rows = [meaning_row(entry.name, entry.meaning, entry.places) for entry in entries]
+        rows = [meaning_row(e.name, e.meaning, e.places, e.order) for e in entries]
         (folder / "call_meanings.h").write_text(meanings_header(rows))
     except (OSError, TableError) as error:
         print(f"generate_call_table.py: {error}", file=sys.stderr)

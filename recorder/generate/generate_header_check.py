@@ -24,7 +24,9 @@ def number(version: str) -> int:
 
 def conditions(call: Call) -> list[str]:
     found = []
-    if call.since:
+    if call.since and call.layer == "mpi":
+        found.append(f"MPI_VERSION >= {call.since}")
+    elif call.since:
         found.append(f"{VERSION} >= {number(call.since)}")
     if call.until:
         found.append(f"{VERSION} <= {number(call.until)}")
@@ -41,7 +43,8 @@ def conditions(call: Call) -> list[str]:
 def check_file(calls: list[Call], layer: str) -> str:
     header = {"hdf5": "<hdf5.h>", "mpi": "<mpi.h>"}[layer]
     # Where handles are pointers, one kind must not pass for another.
-    kinds = ("Comm", "Info", "File", "Datatype", "Errhandler") if layer == "mpi" else ()
+    mpi_kinds = ("Comm", "Info", "File", "Datatype", "Errhandler", "Request", "Message")
+    kinds = mpi_kinds if layer == "mpi" else ()
     handles = " || ".join(f"std::is_same_v<Type, MPI_{kind}>" for kind in kinds) or "false"
     parts = [
         f"// Generated from recorder/calls.table: does it agree with {header}?",

@@ -17,6 +17,7 @@ from call_signatures import ARRAYS, C_TYPES, Call, TableError, read_table
 from wrapper_kinds import (
     COMMON_INTEGERS,
     LAYER_NAMES,
+    ORDER_FORMS,
     calls_back,
     changes_space,
     exported_names,
@@ -326,6 +327,33 @@ def plain_wrapper(call: Call) -> str:
     )
 
 
+def order_kind(call: Call, argument: Argument) -> str:
+    words = [C_TYPES[argument.kind][0], f"OrderForm::{ORDER_FORMS[argument.kind]}"]
+    if argument.length:
+        words.append(str(length_owner(call, argument)))
+    return f"Ordered<{', '.join(words)}>"
+
+
+def order_wrapper(call: Call, exported: str) -> str:
+    kinds = {argument.kind for argument in call.arguments}
+    # Under an MPI older than 4 the call with an int as count is made.
+    small = call.name.removesuffix("_c") if "mpioff" in kinds and not call.since else call.name
+    tests = bool(kinds & {"flagp", "outcount"})
+    description = {
+        "number": f"CallNumber::k{call.name}",
+        "small": f"CallNumber::k{small}",
+        "profiling": str(exported != call.name).lower(),
+        "tests": str(tests).lower(),
+    }
+    return fill(
+        templates.ORDER,
+        exported=exported,
+        kinds=", ".join(order_kind(call, a) for a in call.arguments),
+        description=", ".join(f".{key} = {value}" for key, value in description.items()),
+        **signature(call),
+    )
+
+
 def with_symbol(template: str, call: Call, exported: str, **texts: str) -> str:
     """A wrapper that has a symbol of its own: one for each exported name."""
     symbol = symbol_name(exported)
@@ -367,6 +395,8 @@ def name_of_shared(call: Call, exported: str) -> str:
 def wrappers_of(call: Call) -> list[str]:
     if is_plain(call):
         return [plain_wrapper(call)]
+    if call.is_order:
+        return [order_wrapper(call, name) for name in exported_names(call)]
     if call.layer == "mpi":  # its names are two, and its calls take microseconds
         return [shared_wrapper(call), *(name_of_shared(call, n) for n in exported_names(call))]
     return [wrapper_alone(call, name) for name in exported_names(call)]
@@ -376,12 +406,13 @@ def wrappers_of(call: Call) -> list[str]:
 
 
 def wrappers_file(calls: list[Call], layer: str, fast: bool) -> str:
-    chosen = [call for call in calls if call.layer == layer and is_fast(call) == fast]
+    generated = [call for call in calls if call.layer == layer and "manual" not in call.flags]
+    chosen = [call for call in generated if is_fast(call) == fast]
     return fill(
         templates.FILE,
         layer=layer,
         which="small and frequent calls" if fast else "all but the small and frequent calls",
-        more_headers=templates.HDF5_HEADERS if layer == "hdf5" else "",
+        more_headers=templates.HDF5_HEADERS if layer == "hdf5" else templates.MPI_HEADERS,
         wrappers="\n".join(text for call in chosen for text in wrappers_of(call)),
     )
 

@@ -30,6 +30,7 @@ $wrappers
 """
 
 HDF5_HEADERS = '#include "recorder/wrappers/hdf5/known_selections.h"'
+MPI_HEADERS = '#include "recorder/wrappers/mpi/order_call.h"'
 
 # --- The kinds of wrappers ---------------------------------------------------
 
@@ -98,6 +99,14 @@ $symbol_definition
 $hot$result IOTUNE_EXPORT $exported($parameters) {
   $straight
   return shared_$name(${arguments_}$symbol, "$exported", __builtin_return_address(0));
+}
+"""
+
+# A call that orders processes: all of one shape share one order_call (order_call.h).
+ORDER = """\
+int IOTUNE_EXPORT $exported($parameters) {
+  return order_call<$kinds>(
+      ${arguments_}{$description}, __builtin_return_address(0));
 }
 """
 

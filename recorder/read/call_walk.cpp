@@ -78,17 +78,18 @@ void ThreadWalk::leave_out(CallBatch& batch) {
   std::sort(streams.begin(), streams.end());
   LeftOut out;
   const CallStream* known = nullptr;
-  bool goes = false;
+  bool goes = false, counts = false;
   std::erase_if(batch.calls, [&](const Call& call) {
     if (call.stream != known) {
       known = call.stream;
       goes = std::binary_search(streams.begin(), streams.end(), known);
+      counts = goes && !(needs_->ignored && needs_->ignored(*known));
     }
-    if (goes) out.add({1, call.start_ns, call.end_ns()});
+    if (counts) out.add({1, call.start_ns, call.end_ns()});
     return goes;
   });
   // Of a batch in whose midst an earlier walk stood they were counted.
-  if (skipped_calls_ > 0) return;
+  if (skipped_calls_ > 0 || out.calls == 0) return;
   begin_pending({next_place_ - 1, 0, 0});
   pending_left_out_.add(out);
 }

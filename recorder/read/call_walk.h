@@ -27,6 +27,8 @@ struct WalkNeeds {
   TotalsSuffice totals_suffice;
   // Calls of such streams are counted and left out.
   std::function<bool(const CallStream&)> left_out;
+  // Of those that are left out: calls that are not even counted.
+  std::function<bool(const CallStream&)> ignored;
 };
 
 struct LeftOut {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int8_t kNowhere = CallMeaning::kNowhere;
 
 constexpr bool is_file_work(const CallMeaning& meaning) noexcept {
-  if (meaning.verb == Verb::kNotes) return false;
+  if (meaning.verb == Verb::kNotes || meaning.order) return false;
   switch (meaning.thing) {
     case Thing::kNone:
     case Thing::kType:

@@ -15,8 +15,8 @@ namespace iotune::recorder {
 
 // How the times of a call are kept: always its own, or its own for the first ones of a thread and
 // of its stream behind them.
-enum class Times : std::uint8_t { kControl, kHdf5, kMpiIo, kPosix, kOften };
-inline constexpr int kTimesKinds = 5;
+enum class Times : std::uint8_t { kControl, kHdf5, kMpiIo, kPosix, kOften, kOrder };
+inline constexpr int kTimesKinds = 6;
 
 struct RegionTable;  // recorder/regions/regions.h
 

@@ -14,7 +14,7 @@ namespace iotune::recorder {
 namespace {
 
 // Calls of a thread whose times are kept one by one, by Times. Below an HDF5 call there are many.
-constexpr std::uint16_t kExactCalls[kTimesKinds] = {0, 256, 128, 32, 64};
+constexpr std::uint16_t kExactCalls[kTimesKinds] = {0, 256, 128, 32, 64, 32};
 
 // In front of an early ring's records: what describes the ring, and in a cache line of its own the
 // ring's word.

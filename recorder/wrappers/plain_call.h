@@ -113,6 +113,16 @@ std::int64_t word_of(T value) noexcept {
   }
 }
 
+// word_of turned back.
+template <typename T>
+T typed_word(std::int64_t word) noexcept {
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<T>(word);
+  } else {
+    return static_cast<T>(word);
+  }
+}
+
 // What is the same for all shapes, and so is not part of the template.
 class PlainFrame {
  public:

@@ -84,6 +84,12 @@ def command(
             help="Record times per pattern, or of every call (larger traces).",
         ),
     ] = Timing.pattern,
+    order: Annotated[
+        bool,
+        typer.Option(
+            "--order", help="Record also what orders processes: messages, collectives, locks."
+        ),
+    ] = False,
     db: Annotated[
         Optional[str],
         typer.Option(metavar="FILE", help="Pattern database; 'none' for no database at all."),
@@ -116,6 +122,8 @@ def command(
         "IOTUNE_RUN_OWNER": str(os.getpid()),
         "IOTUNE_TRACE": str(trace),
     }
+    if order:
+        settings["IOTUNE_ORDER"] = "1"
     if db is not None:
         settings["IOTUNE_DB"] = db if db == "none" else os.path.abspath(db)
     if config is not None:

@@ -30,6 +30,7 @@ KNOWN: dict[str, tuple[str, ...] | tuple[int, int]] = {
     "IOTUNE_TRACE": _ANY,
     "IOTUNE_TIMING": ("pattern", "call", "exact"),
     "IOTUNE_RECORD": ("all", "sample"),
+    "IOTUNE_ORDER": ("0", "1"),
     "IOTUNE_INCLUDE": _ANY,
     "IOTUNE_EXCLUDE": _ANY,
     "IOTUNE_EXCLUDE_PROGRAMS": _ANY,

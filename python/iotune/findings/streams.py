@@ -286,6 +286,8 @@ class StreamReader:
             counts, sizes, times = sums.sized[row].tolist()
             begin, end = sums.reach[row].tolist()
             meaning = self._meanings[call]
+            if meaning.order:
+                continue
             yield Stream(
                 process,
                 self._ranks[process] if process < len(self._ranks) else -1,

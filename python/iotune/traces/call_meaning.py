@@ -38,6 +38,7 @@ class Meaning:
     item_bytes: int | None  # … of so many bytes
     asked: int | None  # the bytes that were asked for
     named: int | None  # the text that is a file's path
+    order: bool  # it orders processes, and is about no file (IOTUNE_ORDER)
 
     def does(self, verb: str, thing: str) -> bool:
         return self.verb == verb and self.thing == thing
@@ -77,7 +78,8 @@ class Meaning:
     @property
     def of_mpi_file(self) -> bool:
         """Whether it is made on an open file of MPI-IO."""
-        return self.layer == _MPI_IO and self.handle is not None and self.thing != "mpi"
+        on_handle = self.handle is not None and not self.order
+        return self.layer == _MPI_IO and on_handle and self.thing != "mpi"
 
     @property
     def below_mpi(self) -> bool:
@@ -136,6 +138,7 @@ def _meaning(row: Mapping[str, Any]) -> Meaning:
         said["item_bytes"],
         said["count"],
         said["named"],
+        row["order"],
     )
 
 
@@ -148,6 +151,7 @@ def meanings() -> Mapping[str, Meaning]:
 _UNKNOWN = Meaning(
     *("", "", "", "", frozenset(), False, (), (), frozenset(), False),
     *(None, None, None, None, None, None),
+    False,
 )
 
 

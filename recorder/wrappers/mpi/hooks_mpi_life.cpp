@@ -54,6 +54,8 @@ void after_init(Provider& provider, int result) noexcept {
   set_world_provider(&provider);
   set_quiet_rank(rank != 0);
   g_life_hooks.after_mpi_init(provider);
+  // A rank that opens no file may be between two others in the order of theirs.
+  if (g_records_order) start_buffer();
 }
 
 int environment_number(const char* name, int otherwise) noexcept {

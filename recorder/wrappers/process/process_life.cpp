@@ -63,6 +63,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start(int /*count*/,
     pthread_atfork(nullptr, nullptr, in_forked_child);
     g_recording = configuration().is_launcher ? kNothing : kRecorded;
     g_records_to_learn = configuration().samples_files;
+    g_records_order = configuration().records_order && g_recording != kNothing;
     if (g_recording != kNothing) {
       g_run_directory_made = [](const char* root) noexcept { bound_leftovers(root); };
       enlist_buffer();

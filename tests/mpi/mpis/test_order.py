@@ -1,0 +1,81 @@
+"""What orders ranks is recorded where IOTUNE_ORDER asks for it, as the program itself saw it; else
+the program calls its MPI by itself.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from support.mpis import NAMES, compiled, find_mpi, use
+from support.place import Place, main
+
+PARTS = {"blocking": "order_calls.c", "requests": "order_requests.c"}
+# Of what order_calls.c calls directly; a barrier is also for the log store.
+LEFT = {
+    *("MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Iprobe"),
+    *("MPI_Mprobe", "MPI_Improbe", "MPI_Mrecv", "MPI_Imrecv", "MPI_Wait"),
+}
+# What the programs say where an MPI may have left anything.
+ANYTHING = -999
+
+Calls = list[tuple[str, list[int]]]
+
+
+def said(place: Place, rank: int) -> Calls:
+    lines = (place.scratch / f"said.{rank}").read_text().splitlines()
+    return [(name, [int(n) for n in numbers]) for name, *numbers in map(str.split, lines)]
+
+
+def recorded(place: Place, rank: int) -> Calls:
+    """Calls of MPI, but for its begin and end."""
+    return [(call["name"], call["numbers"]) for call in place.calls()
+            if call["rank"] == rank and call["name"].startswith("MPI_")
+            and call["name"] not in ("MPI_Init", "MPI_Finalize")]  # fmt: skip
+
+
+def is_as_said(found: tuple[str, list[int]], expected: tuple[str, list[int]]) -> bool:
+    numbers = list(zip(found[1], expected[1]))
+    same = all(one == other or other == ANYTHING for one, other in numbers)
+    return found[0] == expected[0] and len(found[1]) == len(expected[1]) and same
+
+
+def part(place: Place, name: str, what: str) -> None:
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, PARTS[what])
+    place.right(place.mpi(2, program, what, IOTUNE_ORDER=1, IOTUNE_DB="none"), what)
+    assert {head["attributes"]["order"] for head in place.heads()} == {"yes"}
+    assert {head["dropped"] for head in place.heads()} == {0}
+    for rank in (0, 1):
+        found, expected = recorded(place, rank), said(place, rank)
+        assert found.pop()[0] == "MPI_Barrier"  # the program's own
+        for one, other in zip(found, expected):
+            assert is_as_said(one, other), (rank, one, other)
+        assert len(found) == len(expected)
+
+
+def left(place: Place, name: str) -> None:
+    """Without IOTUNE_ORDER nothing is recorded, and calls after the first go past us."""
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "order_calls.c", "-Wl,-z,lazy", "-ldl")
+    for order, ours in ((1, LEFT), (0, set()), (None, set())):
+        done = place.right(place.mpi(2, program, "where", IOTUNE_ORDER=order, IOTUNE_DB="none"))
+        lines = [line.split(" ", 1) for line in done.out.decode().splitlines()]
+        where = {name: Path(library).name for name, library in lines}
+        assert where.keys() >= LEFT, where
+        met = {name for name in LEFT if where[name] == place.library.name}
+        assert met == ours, (order, where)
+        assert order or not recorded(place, 0), recorded(place, 0)
+        place.clear()
+
+
+if __name__ == "__main__":
+    cases = {f"{what}-{name}": partial(part, name=name, what=what)
+             for what in PARTS for name in NAMES}  # fmt: skip
+    main(cases | {f"left-{name}": partial(left, name=name) for name in NAMES})
