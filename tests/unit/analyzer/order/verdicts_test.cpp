@@ -1,4 +1,4 @@
-#include "analyzer/order/verdicts.h"
+#include "analyzer/order/models/verdicts.h"
 
 #include <gtest/gtest.h>
 
