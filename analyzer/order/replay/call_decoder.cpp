@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analyzer/order/event_kinds.h"
-#include "analyzer/order/order_table.h"
+#include "analyzer/order/models/order_table.h"
 #include "recorder/call_table.h"
 
 namespace iotune::analyzer {

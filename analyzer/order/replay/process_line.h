@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/order/happens_before.h"
+#include "analyzer/order/models/happens_before.h"
 #include "analyzer/order/replay/collectives.h"
 #include "analyzer/order/replay/messages.h"
 #include "analyzer/order/replay/order_event.h"

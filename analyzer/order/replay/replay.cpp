@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "analyzer/order/order_table.h"
+#include "analyzer/order/models/order_table.h"
 #include "analyzer/order/replay/process_line.h"
 
 namespace iotune::analyzer {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "analyzer/order/happens_before.h"
+#include "analyzer/order/models/happens_before.h"
 #include "analyzer/order/replay/order_event.h"
 
 namespace iotune::analyzer {

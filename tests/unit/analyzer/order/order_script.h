@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/order/order_table.h"
+#include "analyzer/order/models/order_table.h"
 #include "analyzer/order/replay/order_event.h"
 #include "analyzer/order/replay/replay.h"
 

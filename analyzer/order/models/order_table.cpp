@@ -1,4 +1,4 @@
-#include "analyzer/order/order_table.h"
+#include "analyzer/order/models/order_table.h"
 
 #include <string>
 #include <unordered_map>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analyzer/order/conflicts.h"
-#include "analyzer/order/happens_before.h"
+#include "analyzer/order/models/happens_before.h"
 #include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::analyzer {

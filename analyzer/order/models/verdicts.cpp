@@ -1,4 +1,4 @@
-#include "analyzer/order/verdicts.h"
+#include "analyzer/order/models/verdicts.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "analyzer/order/count_overlaps.h"
-#include "analyzer/order/order_table.h"
+#include "analyzer/order/models/order_table.h"
 #include "analyzer/order/overlap_counter.h"
 #include "analyzer/order/replay/recorded_events.h"
 #include "analyzer/order/replay/replay.h"

@@ -1,8 +1,8 @@
-#include "analyzer/order/happens_before.h"
+#include "analyzer/order/models/happens_before.h"
 
 #include <algorithm>
 
-#include "analyzer/order/order_table.h"
+#include "analyzer/order/models/order_table.h"
 
 namespace iotune::analyzer {
 
