@@ -198,12 +198,12 @@ def _prefixes(directories: Sequence[Path]) -> str:
 
 def _bears_logstore(words: Sequence[str]) -> bool:
     """Whether nothing is known against it: what a verified trace of the program says is said."""
-    from iotune.verify.remembered import remembered
+    from iotune.verify.remembered import NEVER_VERIFIED, remembered
 
     named = start.programs_and_words(words)
     found = remembered([name for program, more in named for name in (program, *more[:1])])
     if found is None:
-        say("log store: this program was never verified (iotune run --order, iotune verify)")
+        say(f"log store {NEVER_VERIFIED}")
         return True
     say(f"log store {found.line('logstore')}")
     if "mpiio" not in found.broken:

@@ -21,6 +21,7 @@ from iotune.traces.trace import Trace
 from iotune.verify.show import why_broken
 from iotune.verify.verdicts import KEPT_BY, MODELS, Verdicts
 
+NEVER_VERIFIED = "never verified: iotune run --order records what iotune verify needs"
 _MOST = 500  # programs and numbers of ranks
 
 

@@ -1,9 +1,12 @@
-// make_order_trace SHAPE RANKS COUNT FILE: a trace with the order of a run, written without running it.
-//   barriers  COUNT regular writes a rank to one file, each rank's own records; a barrier after each
+// make_order_trace SHAPE RANKS COUNT FILE: a trace with the order of a run, written without running
+// it.
+//   barriers  COUNT regular writes a rank to one file, each rank's own records; a barrier after
+//   each
 //             thousand
 //   pairs     COUNT accesses a rank, drawn so that five of six pairs of two ranks' overlap; half of
 //             them before a barrier, half behind it
-//   halo      COUNT exchanges of a rank with its two neighbours, then a block of a file by each rank
+//   halo      COUNT exchanges of a rank with its two neighbours, then a block of a file by each
+//   rank
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
@@ -150,10 +153,10 @@ void write_halo(OrderTrace& to, std::uint64_t rank, std::uint64_t ranks, std::ui
     message("MPI_Irecv", "source", right, 2, 1);
     message("MPI_Isend", "dest", right, 1, 2);
     message("MPI_Isend", "dest", left, 2, 3);
-    to.call("MPI_Waitall", {{"count", {4}},
-                            {"requests", {kFirstRequest, kFirstRequest + 1, kFirstRequest + 2,
-                                          kFirstRequest + 3}},
-                            {"got", {8, left, 1, right, 2, -3, -3, -3, -3}}});
+    to.call("MPI_Waitall",
+            {{"count", {4}},
+             {"requests", {kFirstRequest, kFirstRequest + 1, kFirstRequest + 2, kFirstRequest + 3}},
+             {"statuses", {left, 1, right, 2, 0, 0, 0, 0}}});
   }
   to.access(AccessKind::kWrite, static_cast<std::int64_t>(rank) * 4096, 4096);
   to.barrier();
