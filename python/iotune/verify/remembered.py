@@ -45,7 +45,7 @@ class Remembered:
 
 
 def remember(run: Trace, found: Verdicts) -> None:
-    """Write down what the run's verdict is. A state directory that cannot be written is no matter."""
+    """Write down what the run's verdict is, where the state directory can be written."""
     summary = run.summary
     program = summary.identity or summary.program_name
     broken = {

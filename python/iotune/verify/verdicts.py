@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from iotune import core
 from iotune.verify.conflicts import Conflicts, Place, conflicts_from
@@ -27,7 +27,7 @@ class Violation:
     violations: int  # pairs
     pairs: int  # of the same calls in all
     missing: str  # what would make the example right
-    example: Optional[tuple[Place, Place]]  # the earlier one first where an order is known
+    example: tuple[Place, Place] | None  # the earlier one first where an order is known
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Verdicts:
         """The files that do not keep to the model."""
         return [one for one in self.files if not one.keeps(model)]
 
-    def of_file(self, path: str) -> Optional[FileVerdict]:
+    def of_file(self, path: str) -> FileVerdict | None:
         """None: it has no conflict, or no order was recorded."""
         found = [one for one in self.files if one.path == path]
         return found[0] if found and self.order_recorded else None
@@ -110,7 +110,7 @@ def _file(row: dict[str, Any]) -> FileVerdict:
     return FileVerdict(row["path"], pairs, row["violations"], tuple(sites))
 
 
-def _example(places: Optional[tuple[dict[str, Any], ...]]) -> Optional[tuple[Place, Place]]:
+def _example(places: tuple[dict[str, Any], ...] | None) -> tuple[Place, Place] | None:
     if places is None:
         return None
     first, second = (Place(**one) for one in places)
