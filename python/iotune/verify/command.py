@@ -30,7 +30,8 @@ def command(
     from iotune.verify.conflicts import conflicts_of
     from iotune.verify.show import conflicts_json, show_conflicts
 
-    runs = [chosen_trace(one) for one in traces or [None]]
+    given: list[Optional[Path]] = [*traces] if traces else [None]
+    runs = [chosen_trace(one) for one in given]
     found = conflicts_of([one.path for one in runs])
     if as_json:
         print_json("verify", conflicts_json(runs, found))
