@@ -186,26 +186,55 @@ void PatternBatch::weave(const std::vector<std::uint32_t>& turns, std::uint64_t 
   }
 }
 
-std::uint64_t PatternBatch::next_numbers(std::size_t stream,
-                                         std::span<const std::int64_t>& strides) {
+std::uint64_t PatternBatch::next_numbers(std::size_t stream, std::uint64_t most,
+                                         std::int64_t& step) {
+  const std::uint64_t calls = batch_.streams[stream].runs.empty() ? next_alike(stream, most, step)
+                                                                  : next_in_run(stream, step);
+  return std::min(calls, most);
+}
+
+std::uint64_t PatternBatch::next_in_run(std::size_t stream, std::int64_t& step) {
   const StreamTotals& totals = batch_.streams[stream];
   const Cursor& cursor = cursors_[stream];
+  const int offset = totals.stream->signature->meaning.offset_place;
   const std::size_t width = totals.width;
-  if (totals.runs.empty()) {
-    const auto from = static_cast<std::ptrdiff_t>(cursor.taken * width);
-    numbers_.assign(totals.stream->numbers.begin() + from,
-                    totals.stream->numbers.begin() + from + static_cast<std::ptrdiff_t>(width));
-    strides = {};
-    return 1;
-  }
   const auto run = std::span(totals.runs).subspan(cursor.run * (2 * width + 1), 2 * width + 1);
-  strides = run.subspan(1 + width);
+  const auto strides = run.subspan(1 + width);
+  bool others_stay = true;
   numbers_.resize(width);
   for (std::size_t d = 0; d < width; ++d) {
     numbers_[d] = static_cast<std::int64_t>(static_cast<std::uint64_t>(run[1 + d]) +
                                             cursor.of_run * static_cast<std::uint64_t>(strides[d]));
+    others_stay = others_stay && (strides[d] == 0 || static_cast<int>(d) == offset);
   }
-  return static_cast<std::uint64_t>(run[0]) - cursor.of_run;
+  step = number_at(strides, offset);
+  return others_stay ? static_cast<std::uint64_t>(run[0]) - cursor.of_run : 1;
+}
+
+std::uint64_t PatternBatch::next_alike(std::size_t stream, std::uint64_t most, std::int64_t& step) {
+  const StreamTotals& totals = batch_.streams[stream];
+  const int offset = totals.stream->signature->meaning.offset_place;
+  const std::size_t width = totals.width;
+  const auto of = [&](std::uint64_t call) {
+    return std::span(totals.stream->numbers).subspan(call * width, width);
+  };
+  const std::uint64_t first = cursors_[stream].taken;
+  numbers_.assign(of(first).begin(), of(first).end());
+  const std::uint64_t end = first + std::min(most, totals.calls - first);
+  std::uint64_t next = first + 1;
+  for (; next < end; ++next) {
+    const auto before = of(next - 1), now = of(next);
+    const std::int64_t grown =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(number_at(now, offset)) -
+                                  static_cast<std::uint64_t>(number_at(before, offset)));
+    if (next == first + 1) step = grown;
+    bool alike = grown == step;
+    for (std::size_t d = 0; d < width && alike; ++d) {
+      alike = now[d] == before[d] || static_cast<int>(d) == offset;
+    }
+    if (!alike) break;
+  }
+  return next - first;
 }
 
 void PatternBatch::advance(std::size_t stream, std::uint64_t calls) {
@@ -234,8 +263,8 @@ void PatternBatch::flush_open() {
 
 void PatternBatch::take_one(std::size_t stream, const CallsAround& around) {
   const StreamTotals& totals = batch_.streams[stream];
-  std::span<const std::int64_t> strides;
-  next_numbers(stream, strides);
+  std::int64_t step = 0;
+  next_numbers(stream, 1, step);
   // Between the first and the last call of the stream times are in even steps.
   const std::uint64_t span = totals.last_end_ns - totals.first_start_ns;
   const std::uint64_t at =
@@ -271,12 +300,8 @@ void PatternBatch::take_accesses(std::size_t stream, std::uint64_t calls, std::u
   const bool by_view = cursors_[stream].way == Way::kByView;
   const recorder::MovedBytes moved = recorder::moved_bytes(signature);
   while (calls > 0) {
-    std::span<const std::int64_t> strides;
-    std::uint64_t now = std::min(calls, next_numbers(stream, strides));
-    // All but the offset must stay for several calls to be a loop.
-    for (std::size_t d = 0; d < strides.size() && now > 1; ++d) {
-      if (strides[d] != 0 && static_cast<int>(d) != meaning.offset_place) now = 1;
-    }
+    std::int64_t step = 0;
+    std::uint64_t now = next_numbers(stream, calls, step);
     const Call call{totals.stream.get(), numbers_, 0, 0, 0, false};
     const FileHandles::Followed followed = reader_.handles_.look(call);
     std::int64_t start = number_at(numbers_, meaning.offset_place), element = 1;
@@ -306,8 +331,7 @@ void PatternBatch::take_accesses(std::size_t stream, std::uint64_t calls, std::u
                                        static_cast<std::int64_t>(bytes));
         run.segment = segment;
         if (now > 1) {
-          run.levels.push_back({number_at(strides, meaning.offset_place) * element,
-                                static_cast<std::int64_t>(now), segment_step});
+          run.levels.push_back({step * element, static_cast<std::int64_t>(now), segment_step});
         }
         reader_.notes_.add(signature, around, std::move(run));
       }

@@ -50,8 +50,11 @@ class PatternBatch {
   void flush_open();
   CallsAround around_of(std::size_t stream, std::size_t pair, std::size_t place) const;
   void find_calls_around();
-  // The numbers of the stream's next calls, of which so many go on by their strides; takes none.
-  std::uint64_t next_numbers(std::size_t stream, std::span<const std::int64_t>& strides);
+  // The numbers of the stream's next call, and by how much its offset grows in the calls that go
+  // on from it: returns how many there are, itself included, `most` at most. Takes none of them.
+  std::uint64_t next_numbers(std::size_t stream, std::uint64_t most, std::int64_t& step);
+  std::uint64_t next_in_run(std::size_t stream, std::int64_t& step);
+  std::uint64_t next_alike(std::size_t stream, std::uint64_t most, std::int64_t& step);
   void advance(std::size_t stream, std::uint64_t calls);
 
   ProcessReader& reader_;
