@@ -13,7 +13,7 @@
 
 namespace iotune::analyzer {
 
-// Is told of the events of all processes, process by process, each one's by rising numbers.
+// Takes the events of all processes, process by process, each one's by rising numbers.
 class EventSink {
  public:
   static constexpr std::uint32_t kNoFile = UINT32_MAX;
@@ -31,7 +31,11 @@ struct TraceAccesses {
   std::uint64_t unreadable_batches = 0;
 };
 
+// In time for the patterns of batches that are regular, or call by call, which finds the same.
+enum class Reading : std::uint8_t { kByPattern, kByCall };
+
 // Several traces are several jobs on the same files, whose clocks agree. `events` may be nullptr.
-TraceAccesses read_accesses(std::span<const recorder::TraceIndex> traces, EventSink* events);
+TraceAccesses read_accesses(std::span<const recorder::TraceIndex> traces, EventSink* events,
+                            Reading reading = Reading::kByPattern);
 
 }  // namespace iotune::analyzer

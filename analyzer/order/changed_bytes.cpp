@@ -1,9 +1,12 @@
 #include "analyzer/order/changed_bytes.h"
 
+#include <cstddef>
 #include <map>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/index/nest.h"
+#include "recorder/call_table.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -28,12 +31,22 @@ Way way_of(std::string_view name) {
 
 }  // namespace
 
+bool changes_bytes(const recorder::CallSignature& signature) {
+  static const std::vector<bool> all = [] {
+    std::vector<bool> changes;
+    for (const recorder::CallSignature& one : recorder::call_table()) {
+      changes.push_back(way_of(one.name) != Way::kNone);
+    }
+    return changes;
+  }();
+  return all[static_cast<std::size_t>(&signature - recorder::call_table().data())];
+}
+
 std::optional<ChangedBytes> changed_bytes(const recorder::Call& call,
                                           recorder::CallArguments& scratch) {
   const recorder::CallSignature& signature = *call.signature();
-  if (signature.layer == Layer::kHdf5 || signature.layer == Layer::kIotune) return std::nullopt;
+  if (!changes_bytes(signature) || !read_arguments(call, scratch)) return std::nullopt;
   const Way way = way_of(signature.name);
-  if (way == Way::kNone || !read_arguments(call, scratch)) return std::nullopt;
   const std::int64_t result = scratch.result.value_or(-1);
   if (result < 0 || (signature.layer == Layer::kMpiIo && result != 0)) return std::nullopt;
   const auto number = [&](const char* name) { return scratch.number(signature, name).value_or(0); };

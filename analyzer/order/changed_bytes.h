@@ -17,6 +17,9 @@ struct ChangedBytes {
   std::string path;        // of a call that names its file; else it is the call's own
 };
 
+// Whether some of its calls do.
+bool changes_bytes(const recorder::CallSignature& signature);
+
 // Nothing for calls that failed or leave bytes alone. `scratch` is used.
 std::optional<ChangedBytes> changed_bytes(const recorder::Call& call,
                                           recorder::CallArguments& scratch);

@@ -118,12 +118,23 @@ std::vector<FileConflicts> find_conflicts(const TraceAccesses& trace) {
       of_sites.first = first;
       of_sites.second = second;
       const auto found = OverlapCounter(group.a.runs, group.b.runs).example();
-      const auto place = [&](const AccessRun& run, std::size_t process) {
-        return ConflictPlace{
-            trace.processes[process].rank, run.start, run.length, process, run.segment, run.write};
+      const auto place = [&](const AccessRun& run, const SiteRuns& of) {
+        const ProcessAccesses& process = trace.processes[of.process];
+        const CallSite& site = process.sites[of.site()];
+        ConflictPlace found_at{};
+        found_at.rank = process.rank;
+        found_at.offset = run.start;
+        found_at.length = run.length;
+        found_at.process = of.process;
+        found_at.segment = run.segment;
+        found_at.write = run.write;
+        found_at.truncates = site.truncates;
+        found_at.metadata = site.hdf5 != nullptr && site.dataset.empty();
+        found_at.collective = site.mpi != nullptr && site.mpi->meaning.collective;
+        return found_at;
       };
-      of_sites.example[swapped ? 1 : 0] = place(found->first, group.a.process);
-      of_sites.example[swapped ? 0 : 1] = place(found->second, group.b.process);
+      of_sites.example[swapped ? 1 : 0] = place(found->first, group.a);
+      of_sites.example[swapped ? 0 : 1] = place(found->second, group.b);
     }
     of_sites.pairs = added(of_sites.pairs, group.pairs);
     if (process_pairs.emplace(&of_sites, group.a.process, group.b.process).second) {

@@ -41,7 +41,9 @@ struct ConflictPlace {
   std::int64_t rank, offset, length;
   std::size_t process;
   std::uint64_t segment;
-  bool write;
+  bool write, truncates;
+  bool metadata;    // HDF5's own: within a call of HDF5 that moves no dataset
+  bool collective;  // within a transfer of MPI-IO that all ranks make together
 };
 
 struct SiteConflicts {

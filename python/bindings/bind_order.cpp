@@ -44,6 +44,9 @@ py::dict place_row(const analyzer::TraceAccesses& trace, const analyzer::Conflic
   row["write"] = place.write;
   row["offset"] = place.offset;
   row["length"] = place.length;
+  row["truncates"] = place.truncates;
+  row["metadata"] = place.metadata;
+  row["collective"] = place.collective;
   row["segment"] = place.segment;
   return row;
 }

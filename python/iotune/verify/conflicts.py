@@ -22,13 +22,24 @@ class Place:
     calls: str  # H5Dwrite of /a → MPI_File_write_at → pwrite
     write: bool
     offset: int
-    length: int  # bytes
+    length: int  # bytes; of a truncation beyond any file's end
+    truncates: bool  # it ends the file at `offset`, and is no transfer
+    metadata: bool  # HDF5's own: within a call of HDF5 that moves no dataset
+    collective: bool  # within a transfer of MPI-IO that all ranks make together
     segment: int  # ordering events of the process that ended before it
 
     @property
     def who(self) -> str:
         """The process as people name it."""
         return f"rank {self.rank}" if self.rank >= 0 else f"process {self.process}"
+
+    @property
+    def deed(self) -> str:
+        """What it does, in words."""
+        if self.truncates:
+            return f"truncates it to {self.offset:,} bytes"
+        verb = "writes" if self.write else "reads"
+        return f"{verb} {self.length:,} bytes at {self.offset:,}"
 
 
 @dataclass(frozen=True)

@@ -155,5 +155,4 @@ def _calls_text(first: str, second: str) -> str:
 
 def _place(place: Place, several: bool) -> str:
     of_trace = f" of trace {place.trace + 1}" if several else ""
-    verb = "writes" if place.write else "reads"
-    return f"{place.who}{of_trace} {verb} {place.length:,} bytes at {place.offset:,}"
+    return f"{place.who}{of_trace} {place.deed}"
