@@ -16,4 +16,5 @@ void bind_patterns(pybind11::module_& module);
 void bind_predict(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_trace(pybind11::module_& module);
+void bind_verdicts(pybind11::module_& module);
 void bind_patterndb(pybind11::module_& module);

@@ -50,6 +50,7 @@ PYBIND11_MODULE(_core, module) {
   bind_predict(module);
   bind_streams(module);
   bind_order(module);
+  bind_verdicts(module);
   bind_limits(module);
   bind_logstore(module);
 }

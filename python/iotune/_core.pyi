@@ -70,6 +70,9 @@ def losses(path: _Path) -> list[str]:
 def conflicts(traces: Sequence[_Path]) -> dict[str, Any]:
     """Accesses of two processes to the same bytes, by file and call sites: iotune.verify."""
 
+def verdicts(traces: Sequence[_Path]) -> dict[str, Any]:
+    """Which conflicts are properly synchronised under which model, and what is unknown."""
+
 def join(buffers: Sequence[_Path], out: _Path, remove: bool = False) -> dict[str, Any]:
     """Join process buffers into the trace `out`; `remove` unlinks those that were joined."""
 
