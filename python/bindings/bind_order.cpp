@@ -10,7 +10,7 @@
 
 #include "analyzer/order/access_reader.h"
 #include "analyzer/order/conflicts.h"
-#include "analyzer/order/verdicts.h"
+#include "analyzer/order/models/verdicts.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
 #include "recorder/read/trace_blocks/trace_index.h"
@@ -175,5 +175,5 @@ py::dict verdicts(const std::vector<std::filesystem::path>& paths) {
 void bind_order(py::module_& module) {
   module.def("conflicts", &conflicts, py::arg("traces"), "analyzer/order/conflicts.h");
   module.def("verdicts", &verdicts, py::arg("traces"),
-             "The same, and what is properly synchronised: analyzer/order/verdicts.h");
+             "The same, and what is properly synchronised: analyzer/order/models/verdicts.h");
 }

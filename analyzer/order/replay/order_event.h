@@ -105,7 +105,8 @@ class OrderEventSource {
   virtual ~OrderEventSource() = default;
   virtual OrderPlace place() const = 0;
   virtual void rewind() = 0;
-  // By rising numbers; events that order nothing may be left out. False at the end.
+  // Overwrites `event`. By rising numbers; those that order nothing may be left out. False at the
+  // end.
   virtual bool next(OrderEvent& event) = 0;
 };
 
