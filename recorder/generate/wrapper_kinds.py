@@ -51,7 +51,7 @@ def is_fast(call: Call) -> bool:
 # How order_call.h records the arguments of a call that orders processes.
 ORDER_FORMS = {
     "ptr": "kPassed",
-    "info": "kPassed",
+    "info": "kHandle",
     "anytype": "kPassed",
     "int": "kNumber",
     "comm": "kHandle",
