@@ -51,11 +51,11 @@ def is_fast(call: Call) -> bool:
 # How order_call.h records the arguments of a call that orders processes.
 ORDER_FORMS = {
     "ptr": "kPassed",
-    "info": "kPassed",
+    "info": "kHandle",
     "anytype": "kPassed",
     "op": "kPassed",
     "group": "kPassed",
-    "errhandler": "kPassed",
+    "errhandler": "kHandle",
     "int": "kNumber",
     "comm": "kHandle",
     "request": "kHandle",

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "recorder/call_table.h"
+#include "recorder/meaning_by_call.h"
 #include "recorder/wrappers/mpi/order_comms.h"
 
 namespace iotune::recorder {
@@ -183,7 +184,8 @@ bool OrderFrame::did_nothing(const std::int64_t* words, const OrderWord* forms,
     const OwnCode own;
     start_buffer();
   }
-  if (call_.number == CallNumber::kMPI_Cancel) g_any_cancelled.store(true);
+  // Of the calls that order processes one alone changes something: a request, by cancelling it.
+  if (does(call_.number, Verb::kChanges)) g_any_cancelled.store(true);
   std::int64_t first = 0;
   while (request_count_ - first > kMostRequests) {
     record_piece(words, forms, arguments, result, first, kMostRequests);

@@ -7,8 +7,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from support.mpis import NAMES, compiled, find_mpi, use
-from support.place import Place, main
+from support.mpis import NAMES, compiled, find_mpi, linked_folders, use
+from support.place import Place, main, not_verified
 
 PARTS = {
     "blocking": "order_calls.c",
@@ -80,7 +80,33 @@ def left(place: Place, name: str) -> None:
         place.clear()
 
 
+def fortran(place: Place, name: str) -> None:
+    """Each binding's calls stand there once, whichever of MPI's names it calls below."""
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    if not mpi.fortran():
+        not_verified(f"{name} has no Fortran compiler here")
+        return
+    use(place, mpi)
+    folders = linked_folders(mpi)
+    for binding in (1, 2, 3):
+        flags = ["-cpp", f"-DBINDING={binding}", "-fallow-argument-mismatch", *folders]
+        program = compiled(place, mpi, "order_fortran.f90", *flags, compiler=mpi.fortran())
+        place.clear()
+        place.right(place.mpi(2, program, IOTUNE_ORDER=1, IOTUNE_DB="none"))
+        for rank in (0, 1):
+            names, numbers = zip(*recorded(place, rank))
+            first = "MPI_Recv" if rank else "MPI_Send"
+            assert names == (first, "MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Barrier"), names
+            if rank == 1:
+                assert numbers[0][:3] == [1, -2, -1] and numbers[0][4:] == [0, 0, 7], numbers[0]
+            # Both requests, and of the receive what it got.
+            assert numbers[3][:2] == [2, 2] and numbers[3][5:7] == [1 - rank, 8], numbers[3]
+
+
 if __name__ == "__main__":
     cases = {f"{what}-{name}": partial(part, name=name, what=what)
              for what in PARTS for name in NAMES}  # fmt: skip
-    main(cases | {f"left-{name}": partial(left, name=name) for name in NAMES})
+    cases |= {f"left-{name}": partial(left, name=name) for name in NAMES}
+    main(cases | {f"fortran-{name}": partial(fortran, name=name) for name in NAMES})

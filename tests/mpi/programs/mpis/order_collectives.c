@@ -143,15 +143,18 @@ static void start(void) {
   SAY("MPI_Request_free", request, result);
 }
 static void persistent(void) {
+  const MPI_Info none = MPI_INFO_NULL;
+  long long info = 0;
+  memcpy(&info, &none, sizeof none);
   int result = MPI_Barrier_init(g_comm, MPI_INFO_NULL, &g_request);
-  SAY("MPI_Barrier_init", g_word, of_request(g_request), result);
+  SAY("MPI_Barrier_init", g_word, info, of_request(g_request), result);
   start();
   result = MPI_Bcast_init(g_to, 2, MPI_INT, 1, g_comm, MPI_INFO_NULL, &g_request);
-  SAY("MPI_Bcast_init", 2, 1, g_word, of_request(g_request), result);
+  SAY("MPI_Bcast_init", 2, 1, g_word, info, of_request(g_request), result);
   start();
   result = MPI_Alltoallv_init(g_from, g_rank == 1 ? g_one : g_none, g_places, MPI_INT, g_to,
                               g_mixed, g_places, MPI_INT, g_comm, MPI_INFO_NULL, &g_request);
-  SAY("MPI_Alltoallv_init", 1, 2, g_word, of_request(g_request), result);
+  SAY("MPI_Alltoallv_init", 1, 2, g_word, info, of_request(g_request), result);
   start();
 }
 #else

@@ -3,7 +3,7 @@
 
 enum { kUnknownLeader = -32766 };
 
-static long long g_world;
+static long long g_world, g_info;
 static MPI_Comm g_made;
 
 /* What every call that makes one says at its end: this rank's rank in it, its size, its leader in
@@ -24,7 +24,7 @@ static void duplicates(void) {
   MPI_Comm world = g_made, second;
   const long long first = of_comm(g_made);
   result = MPI_Comm_dup_with_info(world, MPI_INFO_NULL, &g_made);
-  MADE("MPI_Comm_dup_with_info", g_rank, 2, 0, members(2), first);
+  MADE("MPI_Comm_dup_with_info", g_rank, 2, 0, members(2), first, g_info);
   release();
   MPI_Request request;
   result = MPI_Comm_idup(world, &second, &request);
@@ -62,7 +62,8 @@ static void splits(void) {
     SAY("MPI_Comm_split", g_world, -32766, 3, 0, result, -1, 0, -1, 0);
   }
   result = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 2, MPI_INFO_NULL, &g_made);
-  MADE("MPI_Comm_split_type", g_rank, 2, 0, members(2), g_world, MPI_COMM_TYPE_SHARED, 2);
+  MADE("MPI_Comm_split_type", g_rank, 2, 0, members(2), g_world, MPI_COMM_TYPE_SHARED, 2,
+       g_info);
   release();
 }
 
@@ -103,12 +104,12 @@ static void topologies(void) {
   result = MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, MPI_UNWEIGHTED, 1, sources,
                                           MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &g_made);
   MADE("MPI_Dist_graph_create_adjacent", g_rank, 2, 0, members(2), g_world, 1, 1, g_other, 1, 1,
-       g_other, 0);
+       g_other, g_info, 0);
   release();
   sources[0] = g_rank;
   result = MPI_Dist_graph_create(MPI_COMM_WORLD, 1, sources, degree, &g_other, MPI_UNWEIGHTED,
                                  MPI_INFO_NULL, 0, &g_made);
-  MADE("MPI_Dist_graph_create", g_rank, 2, 0, members(2), g_world, 1, 0);
+  MADE("MPI_Dist_graph_create", g_rank, 2, 0, members(2), g_world, 1, g_info, 0);
   release();
 }
 
@@ -136,18 +137,20 @@ static void windows(void) {
   long long word = 0;
   int result = MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   memcpy(&word, &window, sizeof window);
-  SAY("MPI_Win_create", sizeof memory, 4, g_world, word, result);
+  SAY("MPI_Win_create", sizeof memory, 4, g_info, g_world, word, result);
   result = MPI_Win_free(&window);
   SAY("MPI_Win_free", word, result);
   result = MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
   memcpy(&word, &window, sizeof window);
-  SAY("MPI_Win_allocate", 8, 1, g_world, word, result);
+  SAY("MPI_Win_allocate", 8, 1, g_info, g_world, word, result);
   result = MPI_Win_free(&window);
   SAY("MPI_Win_free", word, result);
 }
 
 int main(int argc, char** argv) {
   if (!begin(&argc, &argv)) return 2;
+  const MPI_Info none = MPI_INFO_NULL;
+  memcpy(&g_info, &none, sizeof none);
   g_world = of_comm(MPI_COMM_WORLD);
   duplicates();
   splits();
