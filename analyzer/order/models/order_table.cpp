@@ -42,23 +42,53 @@ constexpr FileCall kFileCalls[] = {
 };
 
 constexpr CollectiveCall kCollectiveCalls[] = {
-    {"MPI_Barrier", kAllToAll},
-    {"MPI_Allreduce", kAllToAll},
-    {"MPI_Allgather", kAllToAll},
-    {"MPI_Allgatherv", kAllToAll},
-    {"MPI_Alltoall", kAllToAll},
-    {"MPI_Alltoallv", kAllToAll},
-    {"MPI_Alltoallw", kAllToAll},
-    {"MPI_Reduce_scatter", kAllToAll},
-    {"MPI_Reduce_scatter_block", kAllToAll},
-    {"MPI_Bcast", kRootToAll},
-    {"MPI_Scatter", kRootToAll},
-    {"MPI_Scatterv", kRootToAll},
-    {"MPI_Reduce", kAllToRoot},
-    {"MPI_Gather", kAllToRoot},
-    {"MPI_Gatherv", kAllToRoot},
-    {"MPI_Scan", kLowerToHigher},
-    {"MPI_Exscan", kLowerToHigher},
+    {"MPI_Barrier", kAllToAll, ""},
+    {"MPI_Allreduce", kAllToAll, "count"},
+    {"MPI_Allgather", kAllToAll, "recvcount"},
+    {"MPI_Allgatherv", kAllToAll, ""},
+    {"MPI_Alltoall", kAllToAll, "sendcount"},
+    {"MPI_Alltoallv", kAllToAll, ""},
+    {"MPI_Alltoallw", kAllToAll, ""},
+    {"MPI_Reduce_scatter", kAllToAll, ""},
+    {"MPI_Reduce_scatter_block", kAllToAll, "recvcount"},
+    {"MPI_Bcast", kRootToAll, "count"},
+    {"MPI_Scatter", kRootToAll, "recvcount"},
+    {"MPI_Scatterv", kRootToAll, "recvcount"},
+    {"MPI_Reduce", kAllToRoot, "count"},
+    {"MPI_Gather", kAllToRoot, "sendcount"},
+    {"MPI_Gatherv", kAllToRoot, "sendcount"},
+    {"MPI_Scan", kLowerToHigher, "count"},
+    {"MPI_Exscan", kLowerToHigher, "count"},
+    {"MPI_Neighbor_allgather", kNothing, ""},
+    {"MPI_Neighbor_allgatherv", kNothing, ""},
+    {"MPI_Neighbor_alltoall", kNothing, ""},
+    {"MPI_Neighbor_alltoallv", kNothing, ""},
+    {"MPI_Neighbor_alltoallw", kNothing, ""},
+};
+
+constexpr CommCall kCommCalls[] = {
+    {"MPI_Comm_dup", CommMaking::kCopy, true},
+    {"MPI_Comm_idup", CommMaking::kCopy, true},
+    {"MPI_Comm_dup_with_info", CommMaking::kCopy, true},
+    {"MPI_Comm_idup_with_info", CommMaking::kCopy, true},
+    {"MPI_Graph_create", CommMaking::kCopy, true},
+    {"MPI_Dist_graph_create", CommMaking::kCopy, true},
+    {"MPI_Dist_graph_create_adjacent", CommMaking::kCopy, true},
+    {"MPI_Comm_split", CommMaking::kColours, true},
+    {"MPI_Comm_split_type", CommMaking::kColours, true},
+    {"MPI_Cart_create", CommMaking::kFirst, true},
+    {"MPI_Comm_create", CommMaking::kUnknown, true},
+    {"MPI_Cart_sub", CommMaking::kUnknown, true},
+    {"MPI_Comm_create_group", CommMaking::kUnknown, false},
+    {"MPI_Comm_create_from_group", CommMaking::kUnknown, false},
+    {"MPI_Intercomm_create", CommMaking::kUnknown, false},
+    {"MPI_Intercomm_create_from_groups", CommMaking::kUnknown, false},
+    {"MPI_Intercomm_merge", CommMaking::kUnknown, false},
+    {"MPI_Comm_spawn", CommMaking::kUnknown, false},
+    {"MPI_Comm_spawn_multiple", CommMaking::kUnknown, false},
+    {"MPI_Comm_accept", CommMaking::kUnknown, false},
+    {"MPI_Comm_connect", CommMaking::kUnknown, false},
+    {"MPI_Comm_join", CommMaking::kUnknown, false},
 };
 
 template <class Row>
@@ -78,6 +108,10 @@ std::span<const CollectiveCall> collective_calls() {
   return kCollectiveCalls;
 }
 
+std::span<const CommCall> comm_calls() {
+  return kCommCalls;
+}
+
 const FileCall* file_call(std::string_view name) {
   static const auto rows = by_name(file_calls());
   const auto found = rows.find(name);
@@ -94,6 +128,12 @@ const CollectiveCall* collective_call(std::string_view name) {
     plain = "MPI_" + std::string(1, static_cast<char>(plain[5] - 'a' + 'A')) + plain.substr(6);
   }
   const auto found = rows.find(plain);
+  return found == rows.end() ? nullptr : found->second;
+}
+
+const CommCall* comm_call(std::string_view name) {
+  static const auto rows = by_name(comm_calls());
+  const auto found = rows.find(name);
   return found == rows.end() ? nullptr : found->second;
 }
 

@@ -154,11 +154,10 @@ class FileEvents : public EventSink {
     if (found == nullptr || found->roles == 0 || !read_arguments(call, arguments_)) return;
     std::uint8_t roles = found->roles;
     const std::int64_t result = arguments_.result.value_or(0);
-    const bool is_mpi = call.signature()->layer == Layer::kMpiIo;
-    const bool failed = is_mpi ? result != 0
-                        : call.name().ends_with("open") && call.name().starts_with("f")
-                            ? result == 0
-                            : result < 0;
+    const Layer layer = call.signature()->layer;
+    // MPI gives 0, fopen NULL where it failed, others less than 0.
+    const bool is_stream = layer == Layer::kStdio && kind == EventKind::kOpen;
+    const bool failed = layer == Layer::kMpiIo ? result != 0 : is_stream ? result == 0 : result < 0;
     if (failed) return;
     if ((roles & kSetsAtomic) != 0) {
       const bool sets = arguments_.number(*call.signature(), "flag").value_or(0) != 0;

@@ -4,7 +4,6 @@
 #include <array>
 #include <initializer_list>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +17,8 @@ namespace iotune::analyzer {
 namespace {
 
 using recorder::CallSignature;
+using recorder::Thing;
+using recorder::Verb;
 
 // Words of a call, each under the names that calls give it.
 enum Word : std::uint8_t {
@@ -35,9 +36,6 @@ enum Word : std::uint8_t {
   kRoot,
   kColour,
   kKey,
-  kCount,
-  kSendCount,
-  kReceiveCount,
   kFile,
   kRequests,
   kStatuses,
@@ -61,9 +59,6 @@ const std::initializer_list<std::string_view> kNames[kWords] = {
     {"root"},
     {"color"},
     {"key"},
-    {"count"},
-    {"sendcount"},
-    {"recvcount"},
     {"file"},
     {"requests"},
     {"statuses"},
@@ -77,123 +72,97 @@ struct Plan {
   CollectiveOrder order = CollectiveOrder::kNothing;
   CommMaking making = CommMaking::kUnknown;
   bool partitioned = false, unfollowed = false, on_file = false, of_node = false;
-  Word amount = kWords;  // 0 of it: this rank has nothing to give, or to get from a root
+  std::string_view amount;  // the argument: 0 of it is nothing to give, or to get from a root
+  std::int8_t amount_place = -1;
   // Among the arguments, behind them the extras; below 0: it has none.
   std::array<std::int8_t, kWords> places{};
 };
 
-// MPI_Isend_c is Send.
-std::string plain_name(std::string_view name) {
-  std::string result(name.substr(4));
-  if (result.ends_with("_c")) result.resize(result.size() - 2);
-  return result;
-}
-
-bool is_among(std::string_view name, std::initializer_list<std::string_view> names) {
+bool is_name_of(std::initializer_list<std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Word amount_of(std::string_view collective) {
-  if (is_among(collective,
-               {"MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Scan", "MPI_Exscan"})) {
-    return kCount;
+bool has_argument(const CallSignature& signature, std::string_view name) {
+  return std::any_of(
+      signature.arguments.begin(), signature.arguments.end(),
+      [&](const recorder::ArgumentSignature& argument) { return argument.name == name; });
+}
+
+// Messages and requests; false: the call is nothing of the kind.
+bool plan_message(const CallSignature& signature, Plan& plan) {
+  const recorder::CallMeaning& meaning = signature.meaning;
+  const bool is_message = meaning.thing == Thing::kMessage;
+  plan.partitioned = has_argument(signature, "partitions") && meaning.persistent;
+  if (meaning.verb == Verb::kSends && is_message) {
+    plan.kind = meaning.persistent ? OrderKind::kInitSend : OrderKind::kSend;
+  } else if (meaning.verb == Verb::kReceives && is_message) {
+    plan.kind = meaning.persistent                   ? OrderKind::kInitReceive
+                : has_argument(signature, "message") ? OrderKind::kReceiveProbed
+                                                     : OrderKind::kReceive;
+  } else if (meaning.verb == Verb::kExchanges) {
+    plan.kind = OrderKind::kSendReceive;
+  } else if (meaning.verb == Verb::kMatches) {
+    plan.kind = OrderKind::kProbe;
+  } else if (meaning.verb == Verb::kStarts) {
+    plan.kind = OrderKind::kStart;
+  } else if (meaning.verb == Verb::kCompletes && meaning.thing == Thing::kRequest) {
+    plan.kind = OrderKind::kComplete;
+  } else if (meaning.verb == Verb::kFrees && meaning.thing == Thing::kRequest) {
+    plan.kind = OrderKind::kFreeRequest;
+  } else {
+    return false;
   }
-  if (is_among(collective, {"MPI_Gather", "MPI_Gatherv", "MPI_Alltoall"})) return kSendCount;
-  if (is_among(collective,
-               {"MPI_Scatter", "MPI_Scatterv", "MPI_Allgather", "MPI_Reduce_scatter_block"})) {
-    return kReceiveCount;
-  }
-  return kWords;
+  return true;
 }
 
 void plan_mpi(const CallSignature& signature, Plan& plan) {
-  const std::string name = plain_name(signature.name);
-  const auto is = [&](std::initializer_list<std::string_view> names) {
-    return is_among(name, names);
-  };
-  const CollectiveCall* const collective = collective_call(signature.name);
   plan.is_event = true;
-  if (is({"Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"})) {
-    plan.kind = OrderKind::kSend;
-  } else if (is({"Recv", "Irecv"})) {
-    plan.kind = OrderKind::kReceive;
-  } else if (is({"Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace"})) {
-    plan.kind = OrderKind::kSendReceive;
-  } else if (is({"Mprobe", "Improbe"})) {
-    plan.kind = OrderKind::kProbe;
-  } else if (is({"Mrecv", "Imrecv"})) {
-    plan.kind = OrderKind::kReceiveProbed;
-  } else if (is({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Psend_init"})) {
-    plan.kind = OrderKind::kInitSend;
-    plan.partitioned = name == "Psend_init";
-  } else if (is({"Recv_init", "Precv_init"})) {
-    plan.kind = OrderKind::kInitReceive;
-    plan.partitioned = name == "Precv_init";
-  } else if (is({"Start", "Startall"})) {
-    plan.kind = OrderKind::kStart;
-  } else if (is({"Wait", "Test", "Waitall", "Testall", "Waitany", "Testany", "Waitsome",
-                 "Testsome"})) {
-    plan.kind = OrderKind::kComplete;
-  } else if (name == "Request_free") {
-    plan.kind = OrderKind::kFreeRequest;
-  } else if (collective != nullptr) {
-    plan.kind = name.ends_with("_init") ? OrderKind::kInitCollective : OrderKind::kCollective;
-    plan.order = collective->order;
-    plan.amount = amount_of(collective->name);
-  } else if (name.starts_with("Neighbor_") || name.starts_with("Ineighbor_")) {
-    plan.kind = name.ends_with("_init") ? OrderKind::kInitCollective : OrderKind::kCollective;
-    plan.unfollowed = true;
-  } else if (is({"Comm_dup", "Comm_idup", "Comm_dup_with_info", "Comm_idup_with_info",
-                 "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent"})) {
-    plan.kind = OrderKind::kMakeComm;
-    plan.making = CommMaking::kCopy;
-  } else if (is({"Comm_split", "Comm_split_type"})) {
-    plan.kind = OrderKind::kMakeComm;
-    plan.making = CommMaking::kColours;
-    plan.of_node = name == "Comm_split_type";
-  } else if (name == "Cart_create") {
-    plan.kind = OrderKind::kMakeComm;
-    plan.making = CommMaking::kFirst;
-  } else if (is({"Comm_create", "Cart_sub"})) {
-    plan.kind = OrderKind::kMakeComm;
-  } else if (is({"Comm_create_group", "Comm_create_from_group", "Intercomm_create",
-                 "Intercomm_create_from_groups", "Intercomm_merge", "Comm_spawn",
-                 "Comm_spawn_multiple", "Comm_accept", "Comm_connect", "Comm_join"}) ||
-             name.starts_with("Win_")) {
+  if (const CollectiveCall* const call = collective_call(signature.name)) {
+    plan.kind = signature.meaning.persistent ? OrderKind::kInitCollective : OrderKind::kCollective;
+    plan.order = call->order;
+    plan.unfollowed = call->order == CollectiveOrder::kNothing;
+    plan.amount = call->amount;
+  } else if (const CommCall* const made = comm_call(signature.name)) {
+    plan.kind = made->followed ? OrderKind::kMakeComm : OrderKind::kUnknown;
+    plan.order = CollectiveOrder::kAllToAll;
+    plan.making = made->making;
+    plan.of_node = has_argument(signature, "split_type");
+  } else if (!plan_message(signature, plan)) {
     plan.kind = OrderKind::kUnknown;
-  } else {
-    plan.is_event = false;
+    plan.is_event = signature.meaning.verb == Verb::kOrders;
   }
-  if (plan.kind == OrderKind::kMakeComm) plan.order = CollectiveOrder::kAllToAll;
 }
 
 Plan find_plan(const CallSignature& signature) {
   Plan plan;
   const EventKind kind = event_kind_of(signature);
+  const recorder::CallMeaning& meaning = signature.meaning;
   if (kind == EventKind::kMpi) {
     plan_mpi(signature, plan);
-  } else if (signature.name.starts_with("MPI_File_") && kind != EventKind::kNone) {
+  } else if (kind == EventKind::kProcess) {
+    plan.is_event = meaning.verb == Verb::kCreates || meaning.verb == Verb::kCompletes;
+    plan.kind = meaning.verb == Verb::kCreates ? OrderKind::kFork : OrderKind::kWaitChild;
+  } else if (signature.layer == Layer::kMpiIo && kind != EventKind::kNone) {
     const FileCall* const call = file_call(signature.name);
     plan.on_file = true;
-    plan.kind = signature.name == "MPI_File_open" ? OrderKind::kMakeFile : OrderKind::kCollective;
+    plan.kind = meaning.opens() ? OrderKind::kMakeFile : OrderKind::kCollective;
     plan.order = call == nullptr ? CollectiveOrder::kNothing : call->order;
     plan.is_event = plan.order != CollectiveOrder::kNothing;
-  } else if (is_among(signature.name, {"fork", "vfork"})) {
-    plan.kind = OrderKind::kFork;
-    plan.is_event = true;
-  } else if (is_among(signature.name, {"wait", "waitpid", "wait3", "wait4"})) {
-    plan.kind = OrderKind::kWaitChild;
-    plan.is_event = true;
   }
   plan.places.fill(-1);
   for (std::uint8_t word = 0; word < kWords; ++word) {
     std::int8_t at = 0;
     const auto look = [&](std::string_view name) {
-      if (plan.places[word] < 0 && is_among(name, kNames[word])) plan.places[word] = at;
+      if (plan.places[word] < 0 && is_name_of(kNames[word], name)) plan.places[word] = at;
       ++at;
     };
     for (const recorder::ArgumentSignature& argument : signature.arguments) look(argument.name);
     for (const std::string_view extra : signature.extras) look(extra);
+  }
+  for (std::size_t at = 0; at < signature.arguments.size(); ++at) {
+    if (!plan.amount.empty() && signature.arguments[at].name == plan.amount) {
+      plan.amount_place = static_cast<std::int8_t>(at);
+    }
   }
   return plan;
 }
@@ -235,6 +204,12 @@ class Words {
     const std::size_t extra = at - arguments_.values.size();
     if (extra >= arguments_.extras.size()) return {};
     return arguments_.extras.subspan(extra, 1);
+  }
+
+  bool has_no_amount() const {
+    if (plan_.amount_place < 0) return false;
+    const auto& numbers = arguments_.values[static_cast<std::size_t>(plan_.amount_place)].numbers;
+    return numbers.size() == 1 && numbers[0] == 0;
   }
 
  private:
@@ -299,7 +274,7 @@ bool CallDecoder::decode(const recorder::Call& call, OrderEvent& event) {
     for (const std::int64_t extent : words.numbers(kDims)) event.key *= extent;
     if (words.numbers(kDims).empty()) event.making = CommMaking::kCopy;
   }
-  if (plan.amount != kWords && words.number(plan.amount, 1) == 0) {
+  if (words.has_no_amount()) {
     (plan.order == CollectiveOrder::kRootToAll ? event.takes : event.gives) = false;
   }
   switch (plan.kind) {

@@ -1,5 +1,6 @@
 #include "analyzer/order/replay/recorded_events.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -22,7 +23,10 @@ class RecordedEvents : public OrderEventSource {
   OrderPlace place() const override { return place_; }
 
   void rewind() override {
-    walk_.emplace(*index_, process_, UINT64_MAX);
+    recorder::WalkNeeds needs;
+    if (has_one_thread()) needs.left_out = is_no_event;
+    walk_.emplace(*index_, process_, UINT64_MAX, std::vector<recorder::WalkPosition>(),
+                  std::move(needs));
     group_.clear();
     at_ = 0;
     number_ = 0;
@@ -50,6 +54,17 @@ class RecordedEvents : public OrderEventSource {
   }
 
  private:
+  static bool is_no_event(const recorder::CallStream& stream) {
+    return stream.signature == nullptr || event_kind_of(*stream.signature) == EventKind::kNone;
+  }
+  // Threads take turns by the starts of their outermost calls, which must be there then.
+  bool has_one_thread() const {
+    const auto& events = index_->processes[process_].events;
+    return std::all_of(events.begin(), events.end(), [&](const recorder::EventsPlace& place) {
+      return place.thread == events.front().thread;
+    });
+  }
+
   const recorder::TraceIndex* index_;
   std::size_t process_;
   OrderPlace place_;

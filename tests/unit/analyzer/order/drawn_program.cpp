@@ -431,7 +431,7 @@ class Engine {
   }
 
  public:
-  // In scripts a group's number stands for its handle: each process has its own.
+  // In scripts groups have numbers; each process has its own handle of a group.
   void name_groups() {
     for (std::size_t p = 0; p < program_.scripts.size(); ++p) {
       for (OrderEvent& event : program_.scripts[p].events) {

@@ -23,7 +23,7 @@ class MadeTrace {
   explicit MadeTrace(std::size_t ranks)
       : path_(std::filesystem::temp_directory_path() /
               ("verify-" + std::to_string(::getpid()) + "-" +
-               testing::UnitTest::GetInstance()->current_test_info()->name() + ".iotrace")),
+               ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".iotrace")),
         writer_(path_, recorder::KeptTimes::kExact, true) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       writer_.add_process({{"rank", std::to_string(rank)},
