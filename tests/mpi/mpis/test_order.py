@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from support.mpis import NAMES, compiled, find_mpi, linked_folders, use
 from support.place import Place, main, not_verified
@@ -21,6 +22,8 @@ LEFT = {
     *("MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Iprobe"),
     *("MPI_Mprobe", "MPI_Improbe", "MPI_Mrecv", "MPI_Imrecv", "MPI_Wait"),
 }
+# To itself, of each rank of order_calls.c.
+MESSAGES = 300_000
 # What the programs say where an MPI may have left anything.
 ANYTHING = -999
 
@@ -80,6 +83,34 @@ def left(place: Place, name: str) -> None:
         place.clear()
 
 
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_times(one) for key, one in value.items()
+                if key != "run_id" and not key.endswith(("ns", "seconds"))}  # fmt: skip
+    return [without_times(one) for one in value] if isinstance(value, list) else value
+
+
+def analysed(place: Place) -> None:
+    """What a run did to its files is the same with what orders its ranks and without."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "order_calls.c", "-ldl")
+    summaries = []
+    for order in (1, 0):
+        place.clear()
+        (place.scratch / "data.bin").unlink(missing_ok=True)
+        place.right(place.mpi(2, program, "files", IOTUNE_ORDER=order, IOTUNE_DB="none",
+                              IOTUNE_EXCLUDE="*/said.*"))  # fmt: skip
+        summaries.append(without_times(place.summary()))
+        calls = [head["calls"] for head in place.heads()]
+        assert [count > MESSAGES for count in calls] == 2 * [bool(order)], calls
+        # Regular messages are loops.
+        assert not order or place.trace.stat().st_size < 2 * 65536, place.trace.stat()
+    assert summaries[0] == summaries[1], summaries
+
+
 def fortran(place: Place, name: str) -> None:
     """Each binding's calls stand there once, whichever of MPI's names it calls below."""
     mpi = find_mpi(name)
@@ -109,4 +140,5 @@ if __name__ == "__main__":
     cases = {f"{what}-{name}": partial(part, name=name, what=what)
              for what in PARTS for name in NAMES}  # fmt: skip
     cases |= {f"left-{name}": partial(left, name=name) for name in NAMES}
+    cases["analysed"] = analysed
     main(cases | {f"fortran-{name}": partial(fortran, name=name) for name in NAMES})
