@@ -24,7 +24,7 @@ from bench.verify.published_tests import MODELS, PublishedTests, Unbuilt, compar
 from bench.verify.published_tests import wanting as wanting_programs
 from support.installed.brute_force import judge
 from support.installed.drawn_order import draw_trace
-from support.installed.order_runs import verified, with_conflicts
+from support.installed.order_runs import verdicts_of, with_conflicts
 from support.repository import ROOT
 
 LIBRARIES = ("pnetcdf", "netcdf", "hdf5")
@@ -44,7 +44,7 @@ def published(tests: PublishedTests, library: str, rows: paired.Table) -> None:
             continue
         with tempfile.TemporaryDirectory(prefix="iotune-verify-") as folder:
             try:
-                found = compared(row, verified(tests.recorded(row, Path(folder))))
+                found = compared(row, verdicts_of(tests.recorded(row, Path(folder))))
             except (Unbuilt, AssertionError, subprocess.TimeoutExpired) as problem:
                 print(f"NOT VERIFIED: {row.name}: {problem}")
                 unbuilt += 1
@@ -65,7 +65,7 @@ def drawn(count: int, rows: paired.Table) -> None:
         trace = Path(folder) / "drawn.iotrace"
         for seed in range(count):
             draw_trace(seed, trace)
-            expected, found = with_conflicts(judge(trace)), with_conflicts(verified(trace))
+            expected, found = with_conflicts(judge(trace)), with_conflicts(verdicts_of(trace))
             if found != expected:
                 different += 1
                 print(f"drawn program {seed}: {found}, by the brute force {expected}", flush=True)

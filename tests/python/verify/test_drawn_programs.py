@@ -1,4 +1,4 @@
-"""Drawn programs: `iotune verify` finds by arithmetic what the brute force finds pair by pair."""
+"""Drawn programs: iotune finds by arithmetic what the brute force finds pair by pair."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from support.installed.brute_force import Judge, judge
 from support.installed.drawn_order import draw_trace
-from support.installed.order_runs import lacking, verified, with_conflicts
+from support.installed.order_runs import lacking, verdicts_of, with_conflicts
 from support.installed.order_steps import read_history
 
 LACKING = lacking("MPI_Send", "MPI_Bcast", "MPI_Comm_split", "fork", verify=True)
@@ -20,7 +20,7 @@ def check(seeds: range, folder: Path) -> None:
     for seed in seeds:
         draw_trace(seed, trace)
         expected = with_conflicts(judge(trace))
-        assert with_conflicts(verified(trace)) == expected, f"seed {seed}"
+        assert with_conflicts(verdicts_of(trace)) == expected, f"seed {seed}"
 
 
 def test_drawn_programs_have_what_makes_them_hard(tmp_path: Path) -> None:

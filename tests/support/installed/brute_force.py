@@ -164,11 +164,11 @@ class Judge:
         self.history = history
         self.order = Order(history)
 
-    def _next(self, process: int, step: int, file: str, what: str) -> int | None:
-        """The first step behind it that does this to the file."""
+    def _next(self, process: int, step: int, file: str, what: set[str]) -> int | None:
+        """The first step behind it that does one of these to the file."""
         steps = self.history.steps[process]
         return next((i for i in range(step + 1, len(steps))
-                     if steps[i].file == file and what in steps[i].does), None)  # fmt: skip
+                     if steps[i].file == file and what & steps[i].does), None)  # fmt: skip
 
     def _last(self, process: int, step: int, file: str, what: set[str]) -> int | None:
         steps = self.history.steps[process]
@@ -184,12 +184,13 @@ class Judge:
             return self.order.before(process, step, other, later)
         file = first.file
         if model == "commit":
-            commit = self._next(process, step, file, "commit")
+            commit = self._next(process, step, file, {"commit"})
             return commit is not None and self.order.before(process, commit, other, later)
         if model == "mpiio" and first.atomic and second.atomic:
             return self.order.before(process, step, other, later)
-        closing, opening = ("close", {"open"}) if model == "session" else (
-            "mpi_sync", {"mpi_sync", "mpi_open"})  # fmt: skip
+        closing, opening = {"close"}, {"open"}
+        if model == "mpiio":
+            closing, opening = {"mpi_sync", "mpi_close"}, {"mpi_sync", "mpi_open"}
         closed = self._next(process, step, file, closing)
         opened = self._last(other, later, file, opening)
         if closed is None or opened is None:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from support.installed.paper_run import ANY_SOURCE, ANY_TAG, UNDEFINED, Comm, File, PaperRun
+from support.installed.paper_parts import ANY_SOURCE, ANY_TAG, UNDEFINED, Comm, File
+from support.installed.paper_run import PaperRun
 
 BYTES = 48  # of a file that anything happens in
 TAGS = 2

@@ -63,7 +63,7 @@ class Step:
     call: str
     access: Access | None = None
     file: str = ""
-    # commit, close, open, mpi_sync, mpi_open: what it does to the file.
+    # commit, close, open, mpi_sync, mpi_close, mpi_open: what it does to the file.
     does: frozenset[str] = frozenset()
     sends: list[tuple[Name, int, int]] = field(default_factory=list)  # to, tag
     posts: list[Receive] = field(default_factory=list)
@@ -90,7 +90,7 @@ FILE_CALLS = {
     **dict.fromkeys(("close", "fclose"), {"commit", "close"}),
     **dict.fromkeys(("open", "openat", "creat", "fopen"), {"open"}),
     "MPI_File_sync": {"commit", "mpi_sync"},
-    "MPI_File_close": {"commit", "close", "mpi_sync"},
+    "MPI_File_close": {"commit", "close", "mpi_close"},
     "MPI_File_open": {"open", "mpi_open"},
 }
 SENDS = {"MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend"}

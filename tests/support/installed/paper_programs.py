@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from support.installed.paper_run import ANY_SOURCE, ANY_TAG, Comm, File, PaperRun
+from support.installed.paper_parts import ANY_SOURCE, ANY_TAG, Comm, File
+from support.installed.paper_run import PaperRun
 
 PATH, BYTES, TAG, ANSWER = "/paper/shared.bin", 8, 5, 6
 
