@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/order/access_reader.h"
-#include "analyzer/order/access_runs.h"
+#include "analyzer/order/accesses/access_reader.h"
+#include "analyzer/order/accesses/access_runs.h"
 
 namespace iotune::analyzer {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/order/access_runs.h"
+#include "analyzer/order/accesses/access_runs.h"
 
 namespace iotune::analyzer {
 

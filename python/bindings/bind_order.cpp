@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/order/access_reader.h"
+#include "analyzer/order/accesses/access_reader.h"
 #include "analyzer/order/conflicts.h"
 #include "analyzer/order/models/verdicts.h"
 #include "python/bindings/bindings.h"

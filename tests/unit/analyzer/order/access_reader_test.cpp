@@ -1,5 +1,5 @@
 // A trace read by its patterns has the accesses and events of the same trace read call by call.
-#include "analyzer/order/access_reader.h"
+#include "analyzer/order/accesses/access_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "analyzer/order/access_runs.h"
+#include "analyzer/order/accesses/access_runs.h"
 
 namespace iotune::analyzer::drawn {
 

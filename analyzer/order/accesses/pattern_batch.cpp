@@ -1,4 +1,4 @@
-#include "analyzer/order/pattern_batch.h"
+#include "analyzer/order/accesses/pattern_batch.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,11 +1,11 @@
-#include "analyzer/order/process_accesses.h"
+#include "analyzer/order/accesses/process_accesses.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 
 #include "analyzer/calls/call_facts.h"
-#include "analyzer/order/pattern_batch.h"
+#include "analyzer/order/accesses/pattern_batch.h"
 #include "recorder/read/access_words.h"
 #include "recorder/read/call_arguments.h"
 

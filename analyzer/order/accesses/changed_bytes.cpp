@@ -1,4 +1,4 @@
-#include "analyzer/order/changed_bytes.h"
+#include "analyzer/order/accesses/changed_bytes.h"
 
 #include <cstddef>
 #include <map>

@@ -1,4 +1,4 @@
-#include "analyzer/order/file_names.h"
+#include "analyzer/order/accesses/file_names.h"
 
 #include <algorithm>
 #include <cstddef>

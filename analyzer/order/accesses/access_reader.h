@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/order/access_runs.h"
+#include "analyzer/order/accesses/access_runs.h"
 #include "analyzer/order/event_kinds.h"
 #include "recorder/read/call.h"
 #include "recorder/read/trace_blocks/trace_index.h"

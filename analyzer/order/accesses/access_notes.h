@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/order/access_runs.h"
-#include "analyzer/order/fold_accesses.h"
+#include "analyzer/order/accesses/access_runs.h"
+#include "analyzer/order/accesses/fold_accesses.h"
 
 namespace iotune::analyzer {
 

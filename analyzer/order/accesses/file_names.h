@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/order/access_runs.h"
+#include "analyzer/order/accesses/access_runs.h"
 #include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::analyzer {
