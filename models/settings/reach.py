@@ -43,7 +43,11 @@ class OutOfReach(Error):
 # What a run's refusal ends with where a proof would let the setting through: training makes it.
 _PROVABLE = "iotune prove"
 # What was refused with all others, for no fault of its own.
-_NO_FAULT = ("the program's call failed", "the ranks would not all apply the same settings")
+_NO_FAULT = (
+    "the program's call failed",
+    "the ranks would not all apply the same settings",
+    "a rank could not build the property list or the hints",
+)
 
 
 def taken_parameters(case: Case) -> dict[str, str]:

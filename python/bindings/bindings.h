@@ -11,6 +11,7 @@ void bind_index(pybind11::module_& module);
 void bind_limits(pybind11::module_& module);
 void bind_logstore(pybind11::module_& module);
 void bind_pattern_log(pybind11::module_& module);
+void bind_order(pybind11::module_& module);
 void bind_patterns(pybind11::module_& module);
 void bind_predict(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);

@@ -49,6 +49,7 @@ PYBIND11_MODULE(_core, module) {
   bind_pattern_log(module);
   bind_predict(module);
   bind_streams(module);
+  bind_order(module);
   bind_limits(module);
   bind_logstore(module);
 }

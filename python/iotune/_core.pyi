@@ -67,6 +67,12 @@ def processes(path: _Path) -> list[dict[str, Any]]:
 def losses(path: _Path) -> list[str]:
     """What is missing or damaged, in words, as far as it is known without decoding calls."""
 
+def conflicts(traces: Sequence[_Path]) -> dict[str, Any]:
+    """Accesses of two processes to the same bytes, by file and call sites: iotune.verify."""
+
+def verdicts(traces: Sequence[_Path]) -> dict[str, Any]:
+    """The same, and which of them are properly synchronised under which model: iotune.verify."""
+
 def join(buffers: Sequence[_Path], out: _Path, remove: bool = False) -> dict[str, Any]:
     """Join process buffers into the trace `out`; `remove` unlinks those that were joined."""
 

@@ -30,6 +30,7 @@ COMMANDS = {
     ),
     "explain": ("iotune.cli.explain", "What was decided, applied, refused and gained."),
     "advise": ("iotune.findings.command", "What of a run is slow by its shape, and what to do."),
+    "verify": ("iotune.verify.command", "Which ranks touch the same bytes, and by what calls."),
     "diff": ("iotune.comparing.command", "What changed between two runs, and what is noise."),
     "train": ("iotune.cli.train", "Measure settings for patterns without an answer."),
     "predict": ("iotune.cli.predict", "What settings are worth for a pattern never measured."),

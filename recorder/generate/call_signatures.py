@@ -62,6 +62,17 @@ C_TYPES = {
     "intp": ("int*", "int*"),
     "outcount": ("int*", "int*"),
     "ints": ("const int*", "const int*"),
+    "op": ("Word", "MPI_Op"),
+    "group": ("Word", "MPI_Group"),
+    "owncount": ("const int*", "const int*"),
+    "counts": ("const int*", "const int*"),
+    "ownlargecount": ("const std::int64_t*", "const MPI_Count*"),
+    "largecounts": ("const std::int64_t*", "const MPI_Count*"),
+    "commp": ("void*", "MPI_Comm*"),
+    "samecommp": ("void*", "MPI_Comm*"),
+    "commof": ("void*", "MPI_Comm*"),
+    "winp": ("void*", "MPI_Win*"),
+    "winof": ("void*", "MPI_Win*"),
     "requestat": ("void*", "MPI_Request*"),
     "requestsat": ("void*", "MPI_Request*"),
     "fd": ("int", "int"),
@@ -70,7 +81,18 @@ C_TYPES = {
 }
 
 
-ARRAYS = ("dims", "hids", "uints", "requests", "requestsat", "statuses", "ints")
+# Of calls that order processes.
+ORDER_KINDS = {
+    *("anytype", "rank", "tag", "requestp", "requestof", "requests", "requestat", "requestsat"),
+    *("messagep", "messageof", "status", "statuses", "flagp", "intp", "outcount", "ints"),
+    *("op", "group", "owncount", "counts", "ownlargecount", "largecounts"),
+    *("commp", "samecommp", "commof", "winp", "winof"),
+}
+NEW_COMMUNICATOR = ["new_rank", "new_size", "new_leader", "new_members"]
+ARRAYS = (
+    *("dims", "hids", "uints", "requests", "requestsat", "statuses", "ints"),
+    *("counts", "largecounts"),
+)
 
 
 @dataclass
@@ -171,9 +193,22 @@ def read_table(path: Path) -> list[Call]:
         if call.sync:
             _take_over(call, by_name, path)
         wrong = problems(call.meaning, call.layer, call.arguments, call.extras, call.texts)
+        wrong += _order_problems(call)
         if wrong:
             raise TableError(f"{path}: {call.name}: {'; '.join(wrong)}")
     return calls
+
+
+def _order_problems(call: Call) -> list[str]:
+    """A call that orders processes says what its status says, and no other call has such kinds."""
+    kinds = {argument.kind for argument in call.arguments}
+    if not call.is_order:
+        return [f"{kind} is for calls that order processes" for kind in kinds & ORDER_KINDS]
+    if ("status" in kinds) != (call.extras == ["got_source", "got_tag"]):
+        return ["a status, and no other call, needs extra(got_source got_tag)"]
+    if bool(kinds & {"commp", "samecommp"}) != (call.extras == NEW_COMMUNICATOR):
+        return [f"a new communicator, and no other call, needs extra({' '.join(NEW_COMMUNICATOR)})"]
+    return []
 
 
 def _take_over(call: Call, by_name: dict[str, Call], path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from call_meanings import WORDS, Argument, Meaning
 from call_signatures import ARRAYS, Call, TableError, read_table
+from generate_call_table import FORMS
 
 LAYERS = {
     "hdf5": "HDF5",
@@ -24,7 +25,8 @@ COVERED = {
     "hdf5": "tests/preload/calls/test_hdf5_calls.py issues them with random arguments, with the "
     "HDF5 that is installed and with 1.14, 2.0 and 2.2 where those can be had; a call that only "
     "some builds have (last column) where one of these is built so.",
-    "mpi": "tests/mpi/mpis/test_mpi_calls.py issues each MPI_File call with random arguments.",
+    "mpi": "tests/mpi/mpis/test_mpi_calls.py issues each MPI_File call with random arguments, "
+    "tests/mpi/mpis/test_order.py those that order processes.",
     "stdio": "tests/preload/calls/test_recording.py issues each with random arguments.",
     "posix": "tests/preload/calls/test_posix_calls.py issues each with random arguments.",
 }
@@ -33,7 +35,8 @@ HEAD = """# The calls that are recorded
 Made from recorder/calls.table by recorder/generate/generate_call_docs.py; a test holds it to be
 true. Recorded are the arguments named here, the result, and when the call began and how long it
 took: of *control* calls always, of *transfers* and the calls that go with them for the first ones
-of a thread, and for all with IOTUNE_TIMING=call. A dot marks what is found out beside the call.
+of a thread, and for all with IOTUNE_TIMING=call. Calls that order processes are recorded only where
+that is asked for (`iotune run --order`). A dot marks what is found out beside the call.
 The head of recorder/calls.table explains the words of the second column.
 """
 
@@ -41,21 +44,11 @@ The head of recorder/calls.table explains the words of the second column.
 # What other tracers wrap and this one leaves alone, and why (tests/structure/test_peer_calls.py
 # holds that there is nothing else).
 LEFT_OUT = {
-    "Messages, communicators, types and operations of MPI: they move no data of files. What "
-    "Recorder uses them for, the order of accesses on different ranks, is only as good as every "
-    "call that can order them being wrapped, persistent and one-sided ones too; a wrapper would "
-    "cost each message what it costs a transfer, and the calls would crowd the ones on files out "
-    "of the trace. (Recorder leaves them off itself unless asked.) The order in time stands in "
-    "the trace.": (
+    "What MPI says of itself, and operations and topologies: they move no data of files and order "
+    "no ranks.": (
         "MPI_Finalized MPI_Wtime MPI_Comm_rank MPI_Comm_size MPI_Get_processor_name "
-        "MPI_Comm_set_errhandler MPI_Barrier MPI_Bcast MPI_Gather MPI_Gatherv MPI_Scatter "
-        "MPI_Scatterv MPI_Allgather MPI_Allgatherv MPI_Alltoall MPI_Reduce MPI_Allreduce "
-        "MPI_Reduce_scatter MPI_Scan MPI_Op_create MPI_Op_free MPI_Cart_rank MPI_Cart_create "
-        "MPI_Cart_get MPI_Cart_shift MPI_Cart_sub MPI_Wait MPI_Waitall MPI_Waitsome MPI_Waitany "
-        "MPI_Test MPI_Testall MPI_Testsome MPI_Testany MPI_Send MPI_Ssend MPI_Recv MPI_Sendrecv "
-        "MPI_Isend MPI_Issend MPI_Irecv MPI_Comm_split MPI_Comm_split_type MPI_Comm_dup "
-        "MPI_Comm_create MPI_Comm_free MPI_Ibcast MPI_Ireduce MPI_Iscatter MPI_Igather "
-        "MPI_Ialltoall"
+        "MPI_Comm_set_errhandler MPI_Op_create MPI_Op_free MPI_Cart_rank MPI_Cart_get "
+        "MPI_Cart_shift"
     ),
     "Types and hints that MPI-IO uses: they are flattened where a file's view or a transfer uses "
     "them (iotune_view, type_bytes), and say nothing before.": (
@@ -105,7 +98,7 @@ def where(call: Call) -> str:
 
 
 def argument_text(argument: Argument) -> str | None:
-    if argument.kind in ("ptr", "file"):
+    if FORMS.get(argument.kind, ("kNone",))[0] == "kNone":
         return None
     return argument.name + ("[]" if argument.kind in ARRAYS else "")
 
@@ -123,6 +116,8 @@ def row(call: Call) -> str:
     times = "with transfers" if "often" in call.flags else "control"
     if call.meaning.is_transfer:
         times = "transfer"
+    if call.is_order:
+        times = "where order is recorded"
     if "quiet" in call.flags:
         times = "seen, not recorded"
     columns = [names, meaning_text(call.meaning), ", ".join(recorded), times]

@@ -51,8 +51,11 @@ def is_fast(call: Call) -> bool:
 # How order_call.h records the arguments of a call that orders processes.
 ORDER_FORMS = {
     "ptr": "kPassed",
-    "info": "kPassed",
+    "info": "kHandle",
     "anytype": "kPassed",
+    "op": "kPassed",
+    "group": "kPassed",
+    "errhandler": "kHandle",
     "int": "kNumber",
     "comm": "kHandle",
     "request": "kHandle",
@@ -61,8 +64,13 @@ ORDER_FORMS = {
     "tag": "kTag",
     "requestp": "kMade",
     "messagep": "kMade",
+    "winp": "kMade",
+    "commp": "kNewComm",
+    "samecommp": "kSameComm",
     "requestof": "kUsed",
     "messageof": "kUsed",
+    "commof": "kUsed",
+    "winof": "kUsed",
     "requests": "kRequests",
     "status": "kStatus",
     "statuses": "kStatuses",
@@ -72,6 +80,10 @@ ORDER_FORMS = {
     "requestsat": "kRequestsAt",
     "outcount": "kOutcount",
     "ints": "kInts",
+    "owncount": "kOwnCount",
+    "ownlargecount": "kOwnLargeCount",
+    "counts": "kCounts",
+    "largecounts": "kLargeCounts",
 }
 
 

@@ -51,6 +51,6 @@ else:
     Call, TableError, read_table = (
         getattr(_signatures, name) for name in ("Call", "TableError", "read_table")
     )
-    LEFT_OUT = _generator("generate_call_docs").LEFT_OUT
     _generator("call_meaning_source")
     PSEUDO_CALLS = _generator("generate_call_table").PSEUDO_CALLS
+    LEFT_OUT = _generator("generate_call_docs").LEFT_OUT

@@ -72,6 +72,14 @@ def use(place: Place, mpi: Mpi) -> None:
         os.environ.update(OPEN_MPI)
 
 
+def linked_folders(mpi: Mpi) -> list[str]:
+    """For the MPI's Fortran compiler: Debian's mpifort.openmpi would take the libmpi.so that the
+    machine's alternatives name.
+    """
+    show = subprocess.run([mpi.compiler, "-show"], capture_output=True, text=True, check=True)
+    return [word for word in show.stdout.split() if word.startswith("-L")]
+
+
 def compiled(place: Place, mpi: Mpi, source: str, *flags: str, compiler: str = "") -> Path:
     """A program of tests/*/programs, or one given by its path, built by the MPI's compiler."""
     program = place.scratch / Path(source).stem

@@ -128,7 +128,7 @@ def command(
         settings["IOTUNE_DB"] = db if db == "none" else os.path.abspath(db)
     if config is not None:
         settings["IOTUNE_CONFIG"] = str(config.absolute())
-    if logstore:
+    if logstore and _bears_logstore(words):
         settings["IOTUNE_LOGSTORE"] = _prefixes(logstore)
     before = stamp_of(trace)
     witness = _witness()
@@ -194,6 +194,22 @@ def _prefixes(directories: Sequence[Path]) -> str:
         if wrong:
             raise typer.BadParameter(f"{prefix}: {wrong}", param_hint="--logstore")
     return ":".join(prefixes)
+
+
+def _bears_logstore(words: Sequence[str]) -> bool:
+    """Whether nothing is known against it: what a verified trace of the program says is said."""
+    from iotune.verify.remembered import NEVER_VERIFIED, remembered
+
+    named = start.programs_and_words(words)
+    found = remembered([name for program, more in named for name in (program, *more[:1])])
+    if found is None:
+        say(f"log store {NEVER_VERIFIED}")
+        return True
+    say(f"log store {found.line('logstore')}")
+    if "mpiio" not in found.broken:
+        return True
+    say("its files are ordinary ones; IOTUNE_LOGSTORE in the environment keeps them as logs anyway")
+    return False
 
 
 def _environment(library: str, settings: dict[str, str], programs: list[str]) -> dict[str, str]:

@@ -26,6 +26,7 @@ from iotune.traces.calls import MISSING, CallReader
 from iotune.traces.run_epochs import RunEpochs, run_epochs
 from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.traces.trace import Trace
+from iotune.verify.conflicts import FileConflicts, conflicts_of
 
 # Of these nobody cares how they are read: they are the system's, or one call's own.
 _NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/lib64/")
@@ -35,7 +36,7 @@ _SHARED_POINTER = ".shfp."  # ROMIO's own file beside one with a shared file poi
 
 
 class Facts:
-    """Of one trace. Reads it three times at most, when first asked."""
+    """Of one trace. Reads it four times at most, when first asked."""
 
     def __init__(self, trace: Trace):
         self.run: RunSummary = trace.summary
@@ -96,6 +97,11 @@ class Facts:
             if one.file and wanted(one):
                 found[one.file].append(one)
         return found
+
+    @functools.cached_property
+    def conflicts(self) -> Sequence[FileConflicts]:
+        """Of files whose bytes two processes touched; reads the trace again."""
+        return [one for one in conflicts_of([self._path]).files if self._is_data(one.path)]
 
     @functools.cached_property
     def epochs(self) -> RunEpochs:

@@ -29,7 +29,7 @@ MOST_EVIDENCE = 8  # of a finding; more of the same persuades nobody
 def findings_of(trace: Trace) -> Findings:
     """The findings of an opened trace; of a program that does nothing slow there is none.
 
-    Reads the calls four times at most; memory grows with files, datasets and ranks and not with
+    Reads the calls five times at most; memory grows with files, datasets and ranks and not with
     calls. Raises Error where the trace cannot be read.
     """
     facts = Facts(trace)

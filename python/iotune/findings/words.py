@@ -101,10 +101,12 @@ WORDS = {
         "A checkpoint that is meant to replace the one before.",
     ),
     "overlapping-writes": Words(
-        "Several ranks write the same bytes. Whose bytes stay is not defined.",
-        f"Different bytes of each process, added up, are {limit.REPEATED_SHARE:.0%} more than "
-        f"those of all together, and {_size(limit.REPEATED_BYTES)} more at least.",
-        "Never, but for ranks that write one after the other on purpose.",
+        "Two ranks write the same bytes. Whose bytes stay is not defined, unless the program "
+        "orders the writes by messages or barriers.",
+        "Two writes of two processes share a byte (`iotune verify` has all of them). HDF5's own "
+        "metadata, aggregators of collective transfers and the holes that data sieving writes "
+        "again are left out.",
+        "Where ranks write one after the other on purpose, a message between them.",
     ),
     "one-rank": Words(
         "One rank reads or writes for all, while the others wait or send it their data.",

@@ -15,6 +15,7 @@ from typing import Any
 from iotune.database.answers import Answers
 from iotune.database.offers import LogOffer
 from iotune.traces.summary import FilePattern, RunSummary
+from iotune.verify.remembered import NEVER_VERIFIED, remembered
 
 _NAMED = 8  # files of one offer
 
@@ -26,6 +27,7 @@ class Offered:
     offer: LogOffer
     files: tuple[str, ...]
     command: tuple[str, ...]  # that keeps files of the folder as logs
+    verified: str  # what a verified trace of the program says of it
 
     @property
     def in_the_way(self) -> list[str]:
@@ -47,6 +49,7 @@ class Offered:
         if not self.offer.is_worth_it:
             return reported
         reported.append(f"never taken by itself; this takes it: {shlex.join(self.command)}")
+        reported.append(self.verified)
         if self.warning:
             reported.append(self.warning)
         return reported
@@ -63,6 +66,7 @@ class Offered:
             "ordinary_write_seconds": self.offer.write_seconds,
             "worth_it": worth_it,
             "command": list(self.command) if worth_it else None,
+            "verified": self.verified,
             "in_the_way": self.in_the_way[:_NAMED],
         }
 
@@ -108,4 +112,7 @@ def _launcher(run: RunSummary) -> list[str]:
 
 def _offered(offer: LogOffer, run: RunSummary, paths: Iterable[str]) -> Offered:
     files = tuple(paths)
-    return Offered(offer, files, tuple(command_of(run, os.path.dirname(files[0]))))
+    command = tuple(command_of(run, os.path.dirname(files[0])))
+    found = remembered([run.identity or run.program_name])
+    verified = found.line("logstore") if found else NEVER_VERIFIED
+    return Offered(offer, files, command, verified)

@@ -56,6 +56,32 @@ class Decoder {
 
   // Nothing is asked where `suffice` is empty.
   bool run(const TotalsSuffice& suffice, std::vector<StreamTotals>* totals) {
+    if (!read_streams()) return false;
+    const auto read = own_streams();
+    if (suffice && std::all_of(read.begin(), read.end(),
+                               [&](const auto& stream) { return suffice(*stream); })) {
+      return take_totals(read, *totals);
+    }
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (!runs_[i].empty()) expand(runs_[i], static_cast<unsigned>(width_[i]), *read[i]);
+    }
+    std::vector<std::vector<std::uint32_t>> turns;
+    std::vector<OrderPair> pairs;
+    return read_order(turns, pairs) && put_in_order() && read_exact_times() &&
+           in_.bytes_left() == 0;
+  }
+
+  bool run_patterns(BatchPatterns& batch) {
+    return read_streams() && read_pairs_and_turns(batch.turns, batch.order) &&
+           is_all(batch.turns, batch.order) && take_totals(own_streams(), batch.streams);
+  }
+
+ private:
+  std::span<std::unique_ptr<CallStream>> own_streams() {
+    return std::span(streams_).subspan(streams_.size() - times_.size());
+  }
+
+  bool read_streams() {
     thread_ = static_cast<std::uint32_t>(in_.varint());
     in_.varint();  // epoch
     count_ = in_.varint();
@@ -67,19 +93,9 @@ class Decoder {
     for (std::uint64_t i = 0; i < streams; ++i) {
       if (!read_stream()) return false;
     }
-    const std::size_t first_stream = streams_.size() - times_.size();
-    const auto read = std::span(streams_).subspan(first_stream);
-    if (suffice && std::all_of(read.begin(), read.end(),
-                               [&](const auto& stream) { return suffice(*stream); })) {
-      return take_totals(read, *totals);
-    }
-    for (std::size_t i = 0; i < read.size(); ++i) {
-      if (!runs_[i].empty()) expand(runs_[i], static_cast<unsigned>(width_[i]), *read[i]);
-    }
-    return read_order() && put_in_order() && read_exact_times() && in_.bytes_left() == 0;
+    return true;
   }
 
- private:
   std::string_view read_text(std::uint64_t size) {
     const std::span<const std::byte> bytes =
         in_.take(size > in_.bytes_left() ? in_.bytes_left() + 1 : size);
@@ -180,8 +196,9 @@ class Decoder {
     return true;
   }
 
-  bool read_order() {
-    std::vector<std::vector<std::uint32_t>> turns(read_count());
+  bool read_pairs_and_turns(std::vector<std::vector<std::uint32_t>>& turns,
+                            std::vector<OrderPair>& pairs) {
+    turns.resize(read_count());
     for (std::vector<std::uint32_t>& streams : turns) {
       streams.resize(read_count());
       for (std::uint32_t& stream : streams) {
@@ -191,9 +208,35 @@ class Decoder {
       }
       if (streams.empty()) return false;
     }
-    std::vector<OrderPair> pairs(read_count());
+    pairs.resize(read_count());
     const bool as_surprises = patterns::ByteReader(in_).u8() == kOrderAsSurprises;
-    if (in_.failed() || !(as_surprises ? read_surprises(pairs) : read_pairs(pairs))) return false;
+    return !in_.failed() && (as_surprises ? read_surprises(pairs) : read_pairs(pairs));
+  }
+
+  // Whether the pairs are all calls of all streams.
+  bool is_all(const std::vector<std::vector<std::uint32_t>>& turns,
+              const std::vector<OrderPair>& pairs) const {
+    std::vector<std::uint64_t> calls(times_.size());
+    std::uint64_t all = 0;
+    for (const OrderPair& pair : pairs) {
+      if (pair.calls > count_ - all || pair.what >= times_.size() + turns.size()) return false;
+      all += pair.calls;
+      if (pair.what < times_.size()) {
+        calls[pair.what] += pair.calls;
+        continue;
+      }
+      const std::vector<std::uint32_t>& streams = turns[pair.what - times_.size()];
+      for (std::size_t k = 0; k < streams.size(); ++k) {
+        calls[streams[k]] +=
+            pair.calls / streams.size() + (k < pair.calls % streams.size() ? 1 : 0);
+      }
+    }
+    return std::equal(calls.begin(), calls.end(), times_.begin(),
+                      [](std::uint64_t n, const Times& times) { return n == times.calls; });
+  }
+
+  bool read_order(std::vector<std::vector<std::uint32_t>>& turns, std::vector<OrderPair>& pairs) {
+    if (!read_pairs_and_turns(turns, pairs)) return false;
     order_.reserve(count_);
     for (const OrderPair& pair : pairs) {
       if (pair.calls > count_ - order_.size() || pair.what >= times_.size() + turns.size()) {
@@ -387,6 +430,12 @@ bool decode(std::span<const std::byte> payload, std::span<const std::byte> marks
 }
 
 }  // namespace
+
+bool decode_patterns(std::span<const std::byte> payload, BatchPatterns& batch) {
+  std::vector<Call> calls;
+  std::vector<std::unique_ptr<CallStream>> streams;
+  return Decoder(payload, {}, calls, streams).run_patterns(batch);
+}
 
 bool decode_events(std::span<const std::byte> payload, std::vector<Call>& calls,
                    std::vector<std::unique_ptr<CallStream>>& streams,

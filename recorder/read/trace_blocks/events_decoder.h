@@ -24,4 +24,7 @@ bool decode_events(std::span<const std::byte> payload, const TotalsSuffice& suff
                    std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams,
                    std::vector<StreamTotals>& totals, std::span<const std::byte> marks = {});
 
+// The payload without its calls and their times: in time for its patterns. False on damage.
+bool decode_patterns(std::span<const std::byte> payload, BatchPatterns& batch);
+
 }  // namespace iotune::recorder

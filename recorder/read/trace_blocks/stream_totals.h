@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "recorder/order_prediction.h"
 #include "recorder/read/call.h"
 
 namespace iotune::recorder {
@@ -22,6 +23,14 @@ struct StreamTotals {
   std::uint64_t sum_ns = 0;                           // in the calls
   // Calls, first[width] and stride[width] of each run.
   std::vector<std::int64_t> runs;
+};
+
+// An EVENTS block whose calls are not taken one by one: its streams, and their order.
+struct BatchPatterns {
+  std::vector<StreamTotals> streams;
+  std::vector<std::vector<std::uint32_t>> turns;  // streams that follow each other cyclically
+  // Below the number of streams `what` is a stream, else a turn. All calls of all streams.
+  std::vector<OrderPair> order;
 };
 
 // Valid as long as the totals are; without its duration.

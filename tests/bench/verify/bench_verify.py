@@ -3,6 +3,8 @@
   published NAME   the tests of PnetCDF, netCDF and HDF5 that have published figures: the same
                    verdict in each model (tests/bench/verify/programs.toml); --ranks as they had
   drawn            programs on paper, decided pair by pair by the brute force
+  record           what recording a message takes, beside the bare one and an empty wrapper
+  pairs, barriers, halo   made traces: seconds and memory of verifying them
 
 Sources are Debian's; they and the programs lie in build/verify, and are made once.
 """
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import paired, pieces
+from bench.verify import verify_speed
 from bench.verify.published_tests import MODELS, PublishedTests, Unbuilt, compared, differs, table
 from bench.verify.published_tests import wanting as wanting_programs
 from support.installed.brute_force import judge
@@ -79,6 +82,11 @@ def main() -> int:
     measured = {} if missing else {
         f"published {library}": partial(published, tests, library) for library in LIBRARIES
     }  # fmt: skip
+    speed = {
+        "record": verify_speed.record_messages, "pairs": verify_speed.many_pairs,
+        "barriers": verify_speed.many_barriers, "halo": verify_speed.many_messages,
+    }  # fmt: skip
+    measured |= {name: partial(piece, options) for name, piece in speed.items()}
     return pieces.run("verify", options, {**measured, "drawn": partial(drawn, options.rounds)})
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from support.mpis import NAMES, compiled, find_mpi, use
+from support.mpis import NAMES, compiled, find_mpi, linked_folders, use
 from support.place import Place, main, not_verified
 
 BINDINGS = {1: "mpif.h", 2: "use mpi", 3: "use mpi_f08"}
@@ -30,9 +30,7 @@ def fortran(place: Place, name: str) -> None:
         not_verified(f"{name} has no Fortran compiler here")
         return
     use(place, mpi)
-    # Debian's mpifort.openmpi would take the libmpi.so that the machine's alternatives name.
-    show = subprocess.run([mpi.compiler, "-show"], capture_output=True, text=True, check=True)
-    folders = [word for word in show.stdout.split() if word.startswith("-L")]
+    folders = linked_folders(mpi)
     for binding, said in BINDINGS.items():
         flags = ["-cpp", f"-DBINDING={binding}", "-fallow-argument-mismatch", *folders]
         program = compiled(place, mpi, "mpi_fortran.f90", *flags, compiler=mpi.fortran())

@@ -6,16 +6,24 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from support.mpis import NAMES, compiled, find_mpi, use
-from support.place import Place, main
+from support.mpis import NAMES, compiled, find_mpi, linked_folders, use
+from support.place import Place, main, not_verified
 
-PARTS = {"blocking": "order_calls.c", "requests": "order_requests.c"}
+PARTS = {
+    "blocking": "order_calls.c",
+    "requests": "order_requests.c",
+    "collectives": "order_collectives.c",
+    "communicators": "order_communicators.c",
+}
 # Of what order_calls.c calls directly; a barrier is also for the log store.
 LEFT = {
     *("MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Iprobe"),
     *("MPI_Mprobe", "MPI_Improbe", "MPI_Mrecv", "MPI_Imrecv", "MPI_Wait"),
 }
+# To itself, of each rank of order_calls.c.
+MESSAGES = 300_000
 # What the programs say where an MPI may have left anything.
 ANYTHING = -999
 
@@ -75,7 +83,62 @@ def left(place: Place, name: str) -> None:
         place.clear()
 
 
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_times(one) for key, one in value.items()
+                if key != "run_id" and not key.endswith(("ns", "seconds"))}  # fmt: skip
+    return [without_times(one) for one in value] if isinstance(value, list) else value
+
+
+def analysed(place: Place) -> None:
+    """What a run did to its files is the same with what orders its ranks and without."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "order_calls.c", "-ldl")
+    summaries = []
+    for order in (1, 0):
+        place.clear()
+        (place.scratch / "data.bin").unlink(missing_ok=True)
+        place.right(place.mpi(2, program, "files", IOTUNE_ORDER=order, IOTUNE_DB="none",
+                              IOTUNE_EXCLUDE="*/said.*"))  # fmt: skip
+        summaries.append(without_times(place.summary()))
+        calls = [head["calls"] for head in place.heads()]
+        assert [count > MESSAGES for count in calls] == 2 * [bool(order)], calls
+        # Regular messages are loops.
+        assert not order or place.trace.stat().st_size < 2 * 65536, place.trace.stat()
+    assert summaries[0] == summaries[1], summaries
+
+
+def fortran(place: Place, name: str) -> None:
+    """Each binding's calls stand there once, whichever of MPI's names it calls below."""
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    if not mpi.fortran():
+        not_verified(f"{name} has no Fortran compiler here")
+        return
+    use(place, mpi)
+    folders = linked_folders(mpi)
+    for binding in (1, 2, 3):
+        flags = ["-cpp", f"-DBINDING={binding}", "-fallow-argument-mismatch", *folders]
+        program = compiled(place, mpi, "order_fortran.f90", *flags, compiler=mpi.fortran())
+        place.clear()
+        place.right(place.mpi(2, program, IOTUNE_ORDER=1, IOTUNE_DB="none"))
+        for rank in (0, 1):
+            names, numbers = zip(*recorded(place, rank))
+            first = "MPI_Recv" if rank else "MPI_Send"
+            assert names == (first, "MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Barrier"), names
+            if rank == 1:
+                assert numbers[0][:3] == [1, -2, -1] and numbers[0][4:] == [0, 0, 7], numbers[0]
+            # Both requests, and of the receive what it got.
+            assert numbers[3][:2] == [2, 2] and numbers[3][5:7] == [1 - rank, 8], numbers[3]
+
+
 if __name__ == "__main__":
     cases = {f"{what}-{name}": partial(part, name=name, what=what)
              for what in PARTS for name in NAMES}  # fmt: skip
-    main(cases | {f"left-{name}": partial(left, name=name) for name in NAMES})
+    cases |= {f"left-{name}": partial(left, name=name) for name in NAMES}
+    cases["analysed"] = analysed
+    main(cases | {f"fortran-{name}": partial(fortran, name=name) for name in NAMES})

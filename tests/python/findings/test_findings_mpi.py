@@ -19,6 +19,7 @@ HABITS = {
     "file-per-rank": "file-per-rank",
     "read-by-all": "shared-reads",
     "write-by-all": "overlapping-writes",
+    "header-by-two": "overlapping-writes",
     "sieving": "data-sieving",
     "shared-pointer": "shared-pointer",
 }
@@ -36,6 +37,17 @@ def test_a_habit_is_found_and_its_mended_twin_has_nothing(
     found = programs.findings(habit, good=False, ranks=RANKS)
     assert id in ids(found), ids(found)
     assert ids(programs.findings(habit, good=True, ranks=RANKS)) == []
+
+
+def test_eight_bytes_of_two_ranks_are_named(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    programs = Habits(tmp_path_factory.mktemp("header"), "parallel_habits")
+    found = programs.findings("header-by-two", good=False, ranks=RANKS)
+    shown = found.findings[0].evidence[0]
+    assert shown.text == "rank 0 and rank 1 both write the 8 B at 4,096"
+    assert shown.ranks == (0, 1)
+    assert shown.file.endswith("out.bin")
 
 
 def test_what_depends_on_the_file_system_is_asked_of_it(

@@ -121,6 +121,14 @@ static void write_by_all(int good) {
   MPI_File_close(&file);
 }
 
+// Two ranks write the same eight bytes, or one of them does.
+static void header_by_two(int good) {
+  MPI_File file = opened("out.bin", MPI_MODE_CREATE | MPI_MODE_WRONLY);
+  written(file, (MPI_Offset)(rank + 1) * LARGE, LARGE);
+  if (rank == 0 || (rank == 1 && !good)) written(file, 4096, 8);
+  MPI_File_close(&file);
+}
+
 // Each rank writes every second piece of a part of its own: data sieving reads and writes the rest.
 static void sieving(int good) {
   MPI_File file = opened("out.bin", MPI_MODE_CREATE | MPI_MODE_RDWR);
@@ -169,11 +177,17 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(int good);
   } habits[] = {
-      {"independent", independent},     {"ungathered", ungathered},
-      {"one-rank", one_rank},           {"imbalance", imbalance},
-      {"file-per-rank", file_per_rank}, {"read-by-all", read_by_all},
-      {"write-by-all", write_by_all},   {"sieving", sieving},
-      {"unaligned", unaligned},         {"shared-pointer", shared_pointer},
+      {"independent", independent},
+      {"ungathered", ungathered},
+      {"one-rank", one_rank},
+      {"imbalance", imbalance},
+      {"file-per-rank", file_per_rank},
+      {"read-by-all", read_by_all},
+      {"write-by-all", write_by_all},
+      {"sieving", sieving},
+      {"header-by-two", header_by_two},
+      {"unaligned", unaligned},
+      {"shared-pointer", shared_pointer},
   };
   int good = argc > 2 && strcmp(argv[2], "good") == 0;
   MPI_Init(&argc, &argv);

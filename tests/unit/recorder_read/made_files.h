@@ -52,6 +52,32 @@ class RingBytes {
     if (!text.empty()) std::memcpy(bytes_.data() + to, text.data(), text.size());
     ++calls_;
   }
+  // The last records go on in turns for so many calls, each by its strides (FORMAT.md, "Repeat").
+  void repeat(std::uint64_t calls, const std::vector<std::vector<std::int64_t>>& strides,
+              std::uint64_t end) {
+    std::size_t to = bytes_.size();
+    std::size_t whole = 32;
+    for (const auto& leaf : strides) whole += 40 + 8 * leaf.size();
+    bytes_.resize(to + whole);
+    put(to, static_cast<std::uint32_t>(whole));
+    put(to + 4, std::uint16_t{0xFFFF});
+    put(to + 7, static_cast<std::uint8_t>(strides.size()));
+    put(to + 8, calls);
+    to += 32;
+    for (const auto& leaf : strides) {
+      const std::uint64_t own = calls / strides.size();
+      for (const std::uint64_t word :
+           {std::uint64_t{leaf.size()}, 10 * own, std::uint64_t{10}, std::uint64_t{10}, end}) {
+        put(to, word);
+        to += 8;
+      }
+      for (const std::int64_t stride : leaf) {
+        put(to, stride);
+        to += 8;
+      }
+    }
+    calls_ += calls;
+  }
   // The newest record has times of its own though it is no control call.
   void mark_exact() { put(newest_ + 7, kExactRecord); }
 

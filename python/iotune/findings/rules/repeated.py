@@ -9,6 +9,7 @@ import numpy as np
 from iotune.findings import thresholds as limit
 from iotune.findings.covered import Covered
 from iotune.findings.facts import Facts, at_most, counted, slowest
+from iotune.findings.finding import MEDIUM
 from iotune.findings.rule import Rule, Sighting
 from iotune.findings.snippets import hdf5, mpiio, posix
 from iotune.findings.streams import (
@@ -18,7 +19,8 @@ from iotune.findings.streams import (
     MPI_WRITE_ALL,
     Stream,
 )
-from iotune.reports.tables import size_text
+from iotune.reports.tables import count_text, size_text
+from iotune.verify.conflicts import WRITE_WRITE, SiteConflicts
 
 
 def _moved(facts: Facts, writes: bool) -> dict[str, dict[int, tuple[int, int, float]]]:
@@ -98,13 +100,11 @@ def _again(facts: Facts, writes: bool) -> Sighting | None:
     return Sighting(found, f"{size_text(size)} are {verb}", at_most(slowest(found), facts, how))
 
 
-def _by_all(facts: Facts, writes: bool) -> Sighting | None:
-    """What several processes moved of the same bytes, each once."""
+def _read_by_all(facts: Facts) -> Sighting | None:
+    """What several processes read of the same bytes, each once."""
     found = []
-    different_of = _different(facts, writes)
-    for file, processes in _moved(facts, writes).items():
-        if writes and _sieved(facts, file):
-            continue
+    different_of = _different(facts, False)
+    for file, processes in _moved(facts, False).items():
         unique = different_of[file]
         if len(unique) < 2:
             continue
@@ -120,19 +120,17 @@ def _by_all(facts: Facts, writes: bool) -> Sighting | None:
             continue
         calls = sum(number for number, _, _ in processes.values())
         times = {one: taken * extra / total for one, (_, _, taken) in processes.items()}
-        verb = "wrote" if writes else "read"
         known = facts.ranks_of_processes
         ranks = tuple(sorted(known[one] for one in unique if known.get(one, -1) >= 0))
         who = f"{len(unique)} {'ranks' if ranks else 'processes'}"
-        text = f"{who} {verb} {size_text(total)} of the same {size_text(joined)}"
+        text = f"{who} read {size_text(total)} of the same {size_text(joined)}"
         found.append(counted(text, file, "", ranks, calls, extra, times))
     if not found:
         return None
     size = sum(one.bytes for one in found)
-    verb = "write over each other's" if writes else "each read the same"
     how = "of these calls' time the share of the bytes that another rank moved as well"
-    return Sighting(found, f"several processes {verb} bytes: {size_text(size)} too many",
-                    at_most(slowest(found), facts, how))  # fmt: skip
+    summary = f"several processes each read the same bytes: {size_text(size)} too many"
+    return Sighting(found, summary, at_most(slowest(found), facts, how))
 
 
 def _union(parts: list[Covered]) -> int | None:
@@ -141,6 +139,45 @@ def _union(parts: list[Covered]) -> int | None:
         begins, ends = one.pieces()
         joined.add(np.asarray(begins), np.asarray(ends) - np.asarray(begins))
     return joined.bytes
+
+
+def _overlapping(facts: Facts) -> Sighting | None:
+    """Bytes that two processes wrote, however few."""
+    if not _several_write(facts):
+        return None
+    found = []
+    for file in facts.conflicts:
+        sites = [one for one in file.sites if _is_of_program(one)]
+        if not sites or _sieved(facts, file.path):
+            continue
+        first, end = sites[0].bytes_of_example
+        one, other = sites[0].example
+        pairs = sum(site.pairs for site in sites)
+        more = "" if pairs == 1 else f", the first of {pairs:,} pairs of writes"
+        text = (
+            f"{one.who} and {other.who} both write the {size_text(end - first)} at {first:,}{more}"
+        )
+        ranks = tuple(sorted({each.rank for site in sites for each in site.example}))
+        found.append(counted(text, file.path, "", ranks, 0, end - first, {}))
+    if not found:
+        return None
+    summary = f"two processes write the same bytes of {count_text(len(found), 'file')}"
+    return Sighting(found, summary, severity=MEDIUM)
+
+
+def _several_write(facts: Facts) -> bool:
+    writers: dict[str, set[int]] = defaultdict(set)
+    for one in facts.streams:
+        if one.file and one.meaning.writes and one.bytes:
+            writers[one.file].add(one.process)
+    return any(len(processes) > 1 for processes in writers.values())
+
+
+def _is_of_program(one: SiteConflicts) -> bool:
+    """Not HDF5's own metadata, nor aggregators of collective transfers, which MPI-IO orders."""
+    if one.kind != WRITE_WRITE or any(each.metadata for each in one.example):
+        return False
+    return not all(each.collective for each in one.example)
 
 
 RULES = (
@@ -159,7 +196,7 @@ RULES = (
         "all ranks read the same bytes",
         "mpiio",
         "Let one rank read and broadcast, or read collectively.",
-        lambda facts: _by_all(facts, False),
+        _read_by_all,
         (*mpiio.SPREAD, *hdf5.SPREAD),
     ),
     Rule(
@@ -173,8 +210,9 @@ RULES = (
         "overlapping-writes",
         "ranks write the same bytes",
         "mpiio",
-        "Let one rank write what all have, and each only its own part: which rank's bytes stay "
-        "is not defined, and the file system orders them by locks.",
-        lambda facts: _by_all(facts, True),
+        "Let one rank write what all have, and each only its own part. Without messages between "
+        "them it is not defined which rank's bytes stay, and the file system orders them by locks.",
+        _overlapping,
+        mpiio.OWN_BYTES,
     ),
 )

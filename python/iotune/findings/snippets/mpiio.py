@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from iotune.findings.finding import Snippet
-from iotune.findings.snippets.languages import c, fortran, shell
+from iotune.findings.snippets.languages import c, fortran, python, shell
 
 COLLECTIVE: tuple[Snippet, ...] = (
     c("""
@@ -92,6 +92,25 @@ call MPI_Exscan(mine, at, 1, MPI_OFFSET, MPI_SUM, MPI_COMM_WORLD, error)
 if (rank == 0) at = 0
 call MPI_File_write_at_all(file, at, data, size(data), &
     MPI_DOUBLE_PRECISION, status, error)
+"""),
+)
+OWN_BYTES: tuple[Snippet, ...] = (
+    c("""
+/* what all ranks have is one rank's to write */
+if (rank == 0) {
+  MPI_File_write_at(file, 0, table, count, MPI_DOUBLE, &status);
+}
+/* and behind it each has a part of its own, that ends where the next begins */
+MPI_Offset at = bytes + (MPI_Offset)rank * bytes;
+MPI_File_write_at_all(file, at, data, count, MPI_DOUBLE, &status);
+"""),
+    python("""
+# what all ranks have is one rank's to write
+rank, header = 0, b"512 bytes of all".ljust(512)
+if rank == 0:
+    os.pwrite(fd, header, 0)
+# and behind it each has a part of its own, that ends where the next begins
+os.pwrite(fd, data.tobytes(), len(header) + rank * data.nbytes)
 """),
 )
 KNOW: tuple[Snippet, ...] = (

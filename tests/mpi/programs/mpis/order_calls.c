@@ -1,5 +1,6 @@
 /* order_calls PART: blocking calls between two ranks (order_say.h). Part `where` also says which
- * library the next call of each function would go to. */
+ * library the next call of each function would go to; part `files` also writes data.bin, between
+ * kSelf messages to itself. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -11,6 +12,7 @@ enum { kJumpSlot = R_X86_64_JUMP_SLOT };
 #else
 enum { kJumpSlot = R_AARCH64_JUMP_SLOT };
 #endif
+enum { kSelf = 300000, kWrites = 8 };
 
 typedef int (*Sends)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 
@@ -155,6 +157,21 @@ static void large(int ignores) {
 }
 #endif
 
+static void write_between_messages(void) {
+  MPI_File file;
+  int value = -1;
+  MPI_File_open(MPI_COMM_WORLD, "data.bin", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  for (int i = 0; i < kSelf; ++i) {
+    if (i % (kSelf / kWrites) == 0) {
+      const MPI_Offset at = (MPI_Offset)sizeof value * (2 * (i / (kSelf / kWrites)) + g_rank);
+      MPI_File_write_at_all(file, at, &g_rank, 1, MPI_INT, MPI_STATUS_IGNORE);
+    }
+    MPI_Sendrecv(&i, 1, MPI_INT, 0, kTag, &value, 1, MPI_INT, 0, kTag, MPI_COMM_SELF,
+                 MPI_STATUS_IGNORE);
+  }
+  MPI_File_close(&file);
+}
+
 static void say_where(void) {
   const ElfW(Rela)* slots = NULL;
   const ElfW(Sym)* symbols = NULL;
@@ -188,5 +205,6 @@ int main(int argc, char** argv) {
   fclose(g_said);
   MPI_Barrier(MPI_COMM_WORLD);
   if (g_rank == 0 && strcmp(argv[1], "where") == 0) say_where();
+  if (strcmp(argv[1], "files") == 0) write_between_messages();
   return MPI_Finalize();
 }

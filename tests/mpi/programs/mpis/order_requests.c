@@ -263,11 +263,11 @@ static void partitioned(void) {
   if (g_rank == 0) {
     done =
         MPI_Psend_init(sent, kParts, 1, MPI_INT, 1, kTag, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-    SAY("MPI_Psend_init", kParts, 1, 1, kTag, world, of_request(request), done);
+    SAY("MPI_Psend_init", kParts, 1, 1, kTag, world, kAnything, of_request(request), done);
   } else {
     done = MPI_Precv_init(received, kParts, 1, MPI_INT, 0, kTag, MPI_COMM_WORLD, MPI_INFO_NULL,
                           &request);
-    SAY("MPI_Precv_init", kParts, 1, 0, kTag, world, of_request(request), done);
+    SAY("MPI_Precv_init", kParts, 1, 0, kTag, world, kAnything, of_request(request), done);
   }
   const long long before = of_request(request);
   for (int turn = 0; turn < 2; ++turn) {

@@ -1,0 +1,160 @@
+#include "analyzer/order/conflicts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/order/count_overlaps.h"
+#include "analyzer/order/overlap_counter.h"
+
+namespace iotune::analyzer {
+namespace {
+
+struct BoundedSite {
+  SiteRuns site;
+  RunBounds bounds;
+};
+
+using SitesOfFiles = std::map<std::uint32_t, std::vector<BoundedSite>>;
+
+SitesOfFiles sites_of_files(const TraceAccesses& trace) {
+  SitesOfFiles found;
+  for (std::size_t process = 0; process < trace.processes.size(); ++process) {
+    const std::vector<AccessRun>& runs = trace.processes[process].runs;
+    for (std::size_t from = 0; from < runs.size();) {
+      RunBounds bounds = bounds_of(runs[from]);
+      std::size_t to = from + 1;
+      for (; to < runs.size() && runs[to].file == runs[from].file &&
+             runs[to].site == runs[from].site && runs[to].write == runs[from].write;
+           ++to) {
+        const RunBounds more = bounds_of(runs[to]);
+        bounds = {std::min(bounds.first, more.first), std::max(bounds.end, more.end)};
+      }
+      const std::uint32_t file = runs[from].file;
+      found[file].push_back({{process, file, std::span(runs).subspan(from, to - from)}, bounds});
+      from = to;
+    }
+  }
+  return found;
+}
+
+void groups_of_file(std::vector<BoundedSite>& sites,
+                    const std::function<void(const ConflictGroup&)>& take) {
+  std::sort(sites.begin(), sites.end(), [](const BoundedSite& x, const BoundedSite& y) {
+    return std::tie(x.bounds.first, x.site.process) < std::tie(y.bounds.first, y.site.process);
+  });
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    for (std::size_t k = i + 1; k < sites.size(); ++k) {
+      if (sites[k].bounds.first >= sites[i].bounds.end) break;
+      const SiteRuns *a = &sites[i].site, *b = &sites[k].site;
+      if (a->process == b->process || (!a->write() && !b->write())) continue;
+      if (a->process > b->process) std::swap(a, b);
+      const std::uint64_t pairs = OverlapCounter(a->runs, b->runs).count();
+      if (pairs > 0) take({*a, *b, pairs});
+    }
+  }
+}
+
+std::uint64_t added(std::uint64_t a, std::uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+ConflictKind kind_of(const CallSite& a, bool a_writes, const CallSite& b, bool b_writes) {
+  if (a.truncates || b.truncates) return ConflictKind::kTruncate;
+  return a_writes && b_writes ? ConflictKind::kWriteWrite : ConflictKind::kWriteRead;
+}
+
+}  // namespace
+
+void each_conflict_group(const TraceAccesses& trace,
+                         const std::function<void(const ConflictGroup&)>& take) {
+  for (auto& [file, sites] : sites_of_files(trace)) groups_of_file(sites, take);
+}
+
+std::string site_text(const CallSite& site) {
+  std::string text;
+  if (site.hdf5 != nullptr) {
+    text = site.hdf5->name;
+    if (!site.dataset.empty()) text += " of " + site.dataset;
+    text += " → ";
+  }
+  if (site.mpi != nullptr) text.append(site.mpi->name).append(" → ");
+  text += site.function->name;
+  if (site.truncates && site.function->meaning.opens()) text += " (empties it)";
+  return text;
+}
+
+std::vector<FileConflicts> find_conflicts(const TraceAccesses& trace) {
+  std::map<std::uint32_t, FileConflicts> files;
+  std::map<std::uint32_t, std::set<std::size_t>> processes_of;
+  for (std::size_t process = 0; process < trace.processes.size(); ++process) {
+    for (const AccessRun& run : trace.processes[process].runs) {
+      processes_of[run.file].insert(process);
+    }
+  }
+  for (const auto& [file, processes] : processes_of) {
+    if (processes.size() < 2) continue;
+    files[file].file = file;
+    files[file].processes = processes.size();
+  }
+  std::map<std::tuple<std::uint32_t, ConflictKind, std::string, std::string>, SiteConflicts> sites;
+  std::map<std::uint32_t, std::set<std::int64_t>> ranks;
+  std::set<std::tuple<const SiteConflicts*, std::size_t, std::size_t>> process_pairs;
+  each_conflict_group(trace, [&](const ConflictGroup& group) {
+    const ProcessAccesses &a = trace.processes[group.a.process],
+                          &b = trace.processes[group.b.process];
+    const CallSite &of_a = a.sites[group.a.site()], &of_b = b.sites[group.b.site()];
+    std::string first = site_text(of_a), second = site_text(of_b);
+    const ConflictKind kind = kind_of(of_a, group.a.write(), of_b, group.b.write());
+    // One line for both ways round; the write first.
+    const bool swapped =
+        std::make_pair(!group.a.write(), first) > std::make_pair(!group.b.write(), second);
+    if (swapped) std::swap(first, second);
+    SiteConflicts& of_sites = sites[{group.a.file, kind, first, second}];
+    if (of_sites.pairs == 0) {
+      of_sites.kind = kind;
+      of_sites.first = first;
+      of_sites.second = second;
+      const auto found = OverlapCounter(group.a.runs, group.b.runs).example();
+      const auto place = [&](const AccessRun& run, const SiteRuns& of) {
+        const ProcessAccesses& process = trace.processes[of.process];
+        const CallSite& site = process.sites[of.site()];
+        ConflictPlace found_at{};
+        found_at.rank = process.rank;
+        found_at.offset = run.start;
+        found_at.length = run.length;
+        found_at.process = of.process;
+        found_at.segment = run.segment;
+        found_at.write = run.write;
+        found_at.truncates = site.truncates;
+        found_at.metadata = site.hdf5 != nullptr && site.dataset.empty();
+        found_at.collective = site.mpi != nullptr && site.mpi->meaning.collective;
+        return found_at;
+      };
+      of_sites.example[swapped ? 1 : 0] = place(found->first, group.a);
+      of_sites.example[swapped ? 0 : 1] = place(found->second, group.b);
+    }
+    of_sites.pairs = added(of_sites.pairs, group.pairs);
+    if (process_pairs.emplace(&of_sites, group.a.process, group.b.process).second) {
+      ++of_sites.process_pairs;
+    }
+    ranks[group.a.file].insert({a.rank, b.rank});
+  });
+  for (auto& [key, of_sites] : sites) {
+    FileConflicts& file = files[std::get<0>(key)];
+    file.pairs = added(file.pairs, of_sites.pairs);
+    file.sites.push_back(std::move(of_sites));
+  }
+  std::vector<FileConflicts> found;
+  for (auto& [number, file] : files) {
+    file.ranks.assign(ranks[number].begin(), ranks[number].end());
+    std::stable_sort(file.sites.begin(), file.sites.end(),
+                     [](const auto& x, const auto& y) { return x.pairs > y.pairs; });
+    found.push_back(std::move(file));
+  }
+  return found;
+}
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,68 @@
+#include "analyzer/order/file_handles.h"
+
+#include "analyzer/calls/call_facts.h"
+
+namespace iotune::analyzer {
+namespace {
+
+using recorder::Call;
+
+// Pieces of one transfer under a view: what lies behind has no place.
+constexpr std::size_t kMostPieces = std::size_t{1} << 20U;
+
+bool has_descriptor(const Call& call) {
+  return call.signature()->layer == Layer::kPosix || call.signature()->layer == Layer::kStdio;
+}
+
+}  // namespace
+
+FileHandles::Followed FileHandles::follow(std::size_t number, const Call& call) {
+  opened_.reset();
+  const std::int32_t owner = owners_.follow(number, call);
+  if (call.signature() == nullptr) return {};
+  const CallFacts& facts = facts_of(*call.signature());
+  if (facts.note == CallFacts::Note::kFile) {
+    take_note(call, owner);
+    return {};
+  }
+  Followed followed = look(call);
+  if (call.signature()->layer == Layer::kMpiIo || facts.note == CallFacts::Note::kView) {
+    followed.pieces = mpi_.follow(call, kMostPieces);
+  }
+  if (followed.file == kNoFile && owner != OwnerFollower::kNone && !has_descriptor(call)) {
+    followed.file = found_in(by_path_, owner);
+  }
+  return followed;
+}
+
+FileHandles::Followed FileHandles::look(const Call& call) const {
+  Followed followed;
+  if (call.signature() == nullptr) return followed;
+  followed.inner = owners_.is_inner(call);
+  if (has_descriptor(call)) {
+    if (call.keys().size() >= 2) followed.file = found_in(by_number_, call.keys()[1]);
+  } else if (call.signature()->layer == Layer::kMpiIo) {
+    const std::optional<std::int64_t> handle = handle_of(call);
+    if (handle) followed.file = found_in(by_mpi_, *handle);
+  }
+  return followed;
+}
+
+void FileHandles::take_note(const Call& note, std::int32_t owner) {
+  if (owner == OwnerFollower::kNone || !read_arguments(note, arguments_)) return;
+  const std::uint32_t file =
+      names_.file_at(owners_.files()[static_cast<std::size_t>(owner)], began_ns_ + note.start_ns);
+  const auto number = [&](const char* name) { return arguments_.find(name)->numbers[0]; };
+  by_number_[number("file")] = file;
+  by_path_[owner] = file;
+  if (number("layer") == static_cast<std::int64_t>(Layer::kMpiIo)) {
+    by_mpi_[number("handle")] = file;
+  }
+  if (owners_.opened()) opened_ = {owners_.opened()->first, file};
+}
+
+std::uint32_t FileHandles::named(const std::string& path, std::uint64_t start_ns) {
+  return names_.file_at(plain_path(path, directory_), began_ns_ + start_ns);
+}
+
+}  // namespace iotune::analyzer

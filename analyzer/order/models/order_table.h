@@ -1,0 +1,54 @@
+// What calls do to order and in the consistency models: one table, which
+// docs/explain/verify-models.md shows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "analyzer/order/replay/order_event.h"
+
+namespace iotune::analyzer {
+
+// What a call on a file is in the models; a mask.
+enum FileRole : std::uint8_t {
+  kCommits = 1,
+  kOpensSession = 2,
+  kClosesSession = 4,
+  kMpiSyncsOut = 8,  // what this process wrote leaves it
+  kMpiSyncsIn = 16,  // what others wrote comes in
+  kSetsAtomic = 32,
+  kEndsAtomic = 64
+};
+
+// MPI_File_set_atomicity sets or ends by its argument: the table has it with both.
+struct FileCall {
+  std::string_view name;
+  std::uint8_t roles;
+  CollectiveOrder order;  // among the ranks that opened the file together
+};
+
+// A collective by its name without I, _init and _c: MPI_Iallgather_c is MPI_Allgather. Those that
+// order nothing here order some ranks in truth, and nobody knows which.
+struct CollectiveCall {
+  std::string_view name;
+  CollectiveOrder order;
+  std::string_view amount;  // the argument: 0 where the rank gives nothing, or gets none of a root
+};
+
+struct CommCall {
+  std::string_view name;
+  CommMaking making;
+  bool followed;  // false: it is not made by all ranks of one communicator
+};
+
+std::span<const FileCall> file_calls();
+std::span<const CollectiveCall> collective_calls();
+std::span<const CommCall> comm_calls();
+
+// nullptr: the call is nothing of the kind.
+const FileCall* file_call(std::string_view name);
+const CollectiveCall* collective_call(std::string_view name);
+const CommCall* comm_call(std::string_view name);
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,344 @@
+#include "analyzer/order/models/verdicts.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "analyzer/order/count_overlaps.h"
+#include "analyzer/order/models/order_table.h"
+#include "analyzer/order/overlap_counter.h"
+#include "analyzer/order/replay/recorded_events.h"
+#include "analyzer/order/replay/replay.h"
+#include "recorder/read/call_arguments.h"
+
+namespace iotune::analyzer {
+namespace {
+
+constexpr std::uint64_t kEnd = UINT64_MAX;
+
+std::uint64_t added(std::uint64_t a, std::uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+// Of one side of a group: the segments from the first access to the last one.
+SegmentRange segments_of(const SiteRuns& site) {
+  SegmentRange range{kEnd, 0};
+  for (const AccessRun& run : site.runs) {
+    range.from = std::min(range.from, run.segment);
+    range.until = std::max(range.until, last_segment_of(run) + 1);
+  }
+  return range;
+}
+
+// Of segments of `a` and ranges of segments of `b`, all pairs that are not properly synchronised.
+// Whether a pair is depends on two steps: what the segment of `a` is visible from, which rises
+// with it, and from where `b` is not before it, which rises, too.
+class WrongPairs {
+ public:
+  WrongPairs(const ConflictGroup& group, const HappensBefore& order, ConsistencyModel model)
+      : order_(order),
+        model_(model),
+        p_(static_cast<std::uint32_t>(group.a.process)),
+        q_(static_cast<std::uint32_t>(group.b.process)),
+        file_(group.a.file),
+        a_reads_(!group.a.write()),
+        b_reads_(!group.b.write()),
+        of_a_(segments_of(group.a)),
+        of_b_(segments_of(group.b)) {}
+
+  // `take` gets such ranges of both until it returns false.
+  template <class Take>
+  void each(Take take) const {
+    // Atomic mode makes later segments visible earlier: each part by itself rises.
+    const std::vector<std::uint64_t> cuts_a = parts(of_a_, p_), cuts_b = parts(of_b_, q_);
+    for (std::size_t a = 0; a + 1 < cuts_a.size(); ++a) {
+      for (std::size_t b = 0; b + 1 < cuts_b.size(); ++b) {
+        if (!each_in({cuts_a[a], cuts_a[a + 1]}, {cuts_b[b], cuts_b[b + 1]}, take)) return;
+      }
+    }
+  }
+
+ private:
+  std::vector<std::uint64_t> parts(SegmentRange range, std::uint32_t process) const {
+    std::vector<std::uint64_t> cuts{range.from, range.until};
+    for (const std::uint64_t from : order_.atomic_from(process, file_)) {
+      if (from > range.from && from < range.until) cuts.push_back(from);
+    }
+    std::sort(cuts.begin(), cuts.end());
+    return cuts;
+  }
+
+  std::uint64_t from_a(std::uint64_t i) const {
+    return order_.first_visible(model_, p_, i, q_, file_, a_reads_);
+  }
+  std::uint64_t from_b(std::uint64_t j) const {
+    return order_.first_visible(model_, q_, j, p_, file_, b_reads_);
+  }
+
+  // The least number of [from, until) of which `is` holds, which it does for all behind it.
+  template <class Is>
+  static std::uint64_t first_where(std::uint64_t from, std::uint64_t until, Is is) {
+    // Mostly close to the beginning.
+    std::uint64_t step = 1;
+    while (from < until) {
+      const std::uint64_t at = until - from > step ? from + step - 1 : until - 1;
+      if (is(at)) {
+        until = at;
+        break;
+      }
+      from = at + 1;
+      step *= 2;
+    }
+    while (from < until) {
+      const std::uint64_t middle = from + (until - from) / 2;
+      if (is(middle)) {
+        until = middle;
+      } else {
+        from = middle + 1;
+      }
+    }
+    return from;
+  }
+
+  template <class Take>
+  bool each_in(SegmentRange of_a, SegmentRange of_b, Take& take) const {
+    std::uint64_t least_b = of_b.from;
+    for (std::uint64_t i = of_a.from; i < of_a.until;) {
+      const std::uint64_t visible = from_a(i);
+      // Segments of b that are not before i.
+      least_b = first_where(least_b, of_b.until, [&](std::uint64_t j) { return from_b(j) > i; });
+      if (least_b == of_b.until) break;
+      const std::uint64_t end_b = std::min(visible, of_b.until);
+      // All behind i with the same two answers.
+      std::uint64_t next = first_where(
+          i + 1, of_a.until, [&](std::uint64_t later) { return from_a(later) != visible; });
+      next = std::min(next, from_b(least_b));
+      if (least_b < end_b && !take(SegmentRange{i, next}, SegmentRange{least_b, end_b})) {
+        return false;
+      }
+      i = next;
+    }
+    return true;
+  }
+
+  const HappensBefore& order_;
+  ConsistencyModel model_;
+  std::uint32_t p_, q_, file_;
+  bool a_reads_, b_reads_;
+  SegmentRange of_a_, of_b_;
+};
+
+// Adds the segments of all accesses of the run.
+void add_segments(const AccessRun& run, std::vector<std::uint64_t>& to) {
+  const std::size_t begin = to.size();
+  to.push_back(run.segment);
+  for (const RunLevel& level : run.levels) {
+    if (level.segment_step == 0) continue;
+    const std::size_t end = to.size();
+    for (std::int64_t k = 1; k < level.count; ++k) {
+      for (std::size_t at = begin; at < end; ++at) {
+        to.push_back(to[at] + static_cast<std::uint64_t>(k * level.segment_step));
+      }
+    }
+  }
+}
+
+// Notes what calls on files count in the models.
+class FileEvents : public EventSink {
+ public:
+  void event(std::size_t process, std::uint64_t number, EventKind kind, std::uint32_t file,
+             const recorder::Call& call) override {
+    if (file == kNoFile || kind == EventKind::kMpi || kind == EventKind::kProcess) return;
+    const FileCall* const found = file_call(call.name());
+    if (found == nullptr || found->roles == 0 || !read_arguments(call, arguments_)) return;
+    std::uint8_t roles = found->roles;
+    const std::int64_t result = arguments_.result.value_or(0);
+    const Layer layer = call.signature()->layer;
+    // MPI gives 0, fopen NULL where it failed, others less than 0.
+    const bool is_stream = layer == Layer::kStdio && kind == EventKind::kOpen;
+    const bool failed = layer == Layer::kMpiIo ? result != 0 : is_stream ? result == 0 : result < 0;
+    if (failed) return;
+    if ((roles & kSetsAtomic) != 0) {
+      const bool sets = arguments_.number(*call.signature(), "flag").value_or(0) != 0;
+      roles = sets ? kSetsAtomic : kEndsAtomic;
+    }
+    events.push_back({static_cast<std::uint32_t>(process), file, number, roles});
+  }
+
+  std::vector<FileEvent> events;
+
+ private:
+  recorder::CallArguments arguments_;
+};
+
+ConflictPlace place_of(const TraceAccesses& trace, const AccessRun& run, const SiteRuns& of) {
+  ConflictPlace place{};
+  place.rank = trace.processes[of.process].rank;
+  place.offset = run.start;
+  place.length = run.length;
+  place.process = of.process;
+  place.segment = run.segment;
+  place.write = run.write;
+  return place;
+}
+
+std::string who(const ConflictPlace& place) {
+  return place.rank < 0 ? "process " + std::to_string(place.process)
+                        : "rank " + std::to_string(place.rank);
+}
+
+// The outermost call of the site.
+std::string call_of(const TraceAccesses& trace, const ConflictPlace& place, const SiteRuns& of) {
+  const CallSite& site = trace.processes[place.process].sites[of.site()];
+  const auto* const call = site.hdf5 != nullptr  ? site.hdf5
+                           : site.mpi != nullptr ? site.mpi
+                                                 : site.function;
+  return who(place) + "'s " + std::string(call->name);
+}
+
+std::string missing_text(ConsistencyModel model, HappensBefore::Missing missing,
+                         const std::string& earlier, const std::string& later,
+                         const std::string& later_who) {
+  if (missing == HappensBefore::Missing::kOrder) {
+    return "nothing orders " + earlier + " and " + later + ": a barrier or a message between them";
+  }
+  const bool out = missing == HappensBefore::Missing::kOut;
+  switch (model) {
+    case ConsistencyModel::kCommit:
+      return earlier + " needs fsync, MPI_File_sync or a close before what orders it before " +
+             later;
+    case ConsistencyModel::kSession:
+      return out ? earlier + " needs a close before what orders it before " + later
+                 : later_who + " has to open the file after " + earlier + " was closed";
+    case ConsistencyModel::kMpiIo:
+      return out ? earlier +
+                       " needs MPI_File_sync or MPI_File_close before what orders it before " +
+                       later
+                 : later + " needs MPI_File_sync or MPI_File_open after what orders " + earlier +
+                       " before it";
+    case ConsistencyModel::kPosix:
+      break;
+  }
+  return "";
+}
+
+void find_example(const TraceAccesses& trace, const ConflictGroup& group,
+                  const HappensBefore& order, ConsistencyModel model, SiteVerdict::Model& to) {
+  const OverlapCounter overlaps(group.a.runs, group.b.runs);
+  WrongPairs(group, order, model).each([&](SegmentRange of_a, SegmentRange of_b) {
+    const auto found = overlaps.example(of_a, of_b);
+    if (!found) return true;
+    ConflictPlace first = place_of(trace, found->first, group.a);
+    ConflictPlace second = place_of(trace, found->second, group.b);
+    std::string first_call = call_of(trace, first, group.a);
+    std::string second_call = call_of(trace, second, group.b);
+    const auto p = static_cast<std::uint32_t>(first.process);
+    const auto q = static_cast<std::uint32_t>(second.process);
+    auto missing =
+        order.missing(model, p, first.segment, q, second.segment, group.a.file, !first.write);
+    const auto other =
+        order.missing(model, q, second.segment, p, first.segment, group.a.file, !second.write);
+    const bool is_swapped = missing == HappensBefore::Missing::kOrder &&
+                            (other != HappensBefore::Missing::kOrder || !first.write);
+    if (is_swapped) {
+      missing = other;
+      std::swap(first, second);
+      std::swap(first_call, second_call);
+    }
+    to.missing = missing_text(model, missing, first_call, second_call, who(second));
+    to.example = {first, second};
+    return false;
+  });
+}
+
+}  // namespace
+
+std::uint64_t count_wrong(const ConflictGroup& group, const HappensBefore& order,
+                          ConsistencyModel model) {
+  const SegmentRange all_a = segments_of(group.a), all_b = segments_of(group.b);
+  const OverlapCounter overlaps(group.a.runs, group.b.runs);
+  std::uint64_t wrong = 0;
+  WrongPairs(group, order, model).each([&](SegmentRange of_a, SegmentRange of_b) {
+    const bool is_all = of_a.from <= all_a.from && of_a.until >= all_a.until &&
+                        of_b.from <= all_b.from && of_b.until >= all_b.until;
+    wrong = added(wrong, is_all ? group.pairs : overlaps.count(of_a, of_b));
+    return true;
+  });
+  return wrong;
+}
+
+TraceVerdict verify_traces(std::span<const recorder::TraceIndex> traces) {
+  TraceVerdict result;
+  FileEvents events;
+  result.accesses = read_accesses(traces, &events);
+  const TraceAccesses& trace = result.accesses;
+  for (const recorder::TraceIndex& index : traces) {
+    for (const recorder::ProcessSection& process : index.processes) {
+      const auto found = process.attributes.find("order");
+      result.order_recorded |= found != process.attributes.end() && found->second == "yes";
+    }
+  }
+
+  std::vector<ConflictGroup> groups;
+  std::map<std::uint32_t, FileVerdict> files;
+  ReplayWish wish;
+  wish.segments.resize(trace.processes.size());
+  each_conflict_group(trace, [&](const ConflictGroup& group) {
+    groups.push_back(group);
+    files[group.a.file].file = group.a.file;
+    for (const SiteRuns* const site : {&group.a, &group.b}) {
+      for (const AccessRun& run : site->runs) add_segments(run, wish.segments[site->process]);
+    }
+  });
+  for (std::vector<std::uint64_t>& segments : wish.segments) {
+    std::sort(segments.begin(), segments.end());
+    segments.erase(std::unique(segments.begin(), segments.end()), segments.end());
+  }
+  for (const FileEvent& event : events.events) {
+    if (files.contains(event.file)) wish.file_events.push_back(event);
+  }
+  const HappensBefore order = replay(recorded_events(traces), std::move(wish));
+  result.unknown = order.unknown();
+
+  std::map<std::tuple<std::uint32_t, ConflictKind, std::string, std::string>, SiteVerdict> sites;
+  for (const ConflictGroup& group : groups) {
+    const CallSite& of_a = trace.processes[group.a.process].sites[group.a.site()];
+    const CallSite& of_b = trace.processes[group.b.process].sites[group.b.site()];
+    std::string first = site_text(of_a), second = site_text(of_b);
+    if (std::pair(!group.a.write(), first) > std::pair(!group.b.write(), second)) {
+      std::swap(first, second);
+    }
+    const ConflictKind kind = of_a.truncates || of_b.truncates     ? ConflictKind::kTruncate
+                              : group.a.write() && group.b.write() ? ConflictKind::kWriteWrite
+                                                                   : ConflictKind::kWriteRead;
+    SiteVerdict& site = sites[{group.a.file, kind, first, second}];
+    site.kind = kind;
+    site.first = first;
+    site.second = second;
+    site.pairs = added(site.pairs, group.pairs);
+    for (std::size_t m = 0; m < kModels; ++m) {
+      const std::uint64_t wrong = count_wrong(group, order, kConsistencyModels[m]);
+      if (wrong == 0) continue;
+      SiteVerdict::Model& model = site.models[m];
+      model.wrong = added(model.wrong, wrong);
+      if (!model.example) find_example(trace, group, order, kConsistencyModels[m], model);
+    }
+  }
+  for (auto& [key, site] : sites) {
+    FileVerdict& file = files[std::get<0>(key)];
+    file.pairs = added(file.pairs, site.pairs);
+    for (std::size_t m = 0; m < kModels; ++m) {
+      file.wrong[m] = added(file.wrong[m], site.models[m].wrong);
+    }
+    file.sites.push_back(std::move(site));
+  }
+  for (auto& [number, file] : files) {
+    std::stable_sort(file.sites.begin(), file.sites.end(),
+                     [](const SiteVerdict& a, const SiteVerdict& b) { return a.pairs > b.pairs; });
+    result.files.push_back(std::move(file));
+  }
+  return result;
+}
+
+}  // namespace iotune::analyzer

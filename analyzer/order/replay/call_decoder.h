@@ -1,0 +1,30 @@
+// What a recorded call is for the replay.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "analyzer/order/replay/order_event.h"
+#include "recorder/read/call.h"
+#include "recorder/read/call_arguments.h"
+
+namespace iotune::analyzer {
+
+// Reads the calls of one process. MPI's argument names are those of the standard.
+class CallDecoder {
+ public:
+  // The process of a process id on the same host, UINT32_MAX if it has no record; the number of
+  // the host.
+  CallDecoder(std::function<std::uint32_t(std::int64_t)> process_of, std::int64_t host)
+      : process_of_(std::move(process_of)), host_(host) {}
+
+  // Fills a cleared event, but for its number. False: the call orders nothing.
+  bool decode(const recorder::Call& call, OrderEvent& event);
+
+ private:
+  std::function<std::uint32_t(std::int64_t)> process_of_;
+  std::int64_t host_;
+  recorder::CallArguments arguments_;
+};
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,94 @@
+// Collectives in progress: the k-th call of each member on a communicator belongs to the same one.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/order/replay/communicators.h"
+#include "analyzer/order/replay/order_event.h"
+#include "analyzer/order/replay/snapshot.h"
+
+namespace iotune::analyzer {
+
+// A member's part in one.
+struct Part {
+  CommId comm = kUnknownComm;
+  std::uint64_t number = 0;
+  std::size_t rank = 0;
+  bool takes = true;
+};
+
+class Collectives {
+ public:
+  // `names`: what messages call the processes.
+  Collectives(ClockStore& clocks, const std::vector<std::string>& names)
+      : clocks_(&clocks), names_(&names) {}
+
+  CommId add(std::shared_ptr<const Members> members);
+  const Members& members(CommId comm) const { return *comms_[comm].members; }
+
+  // `now` is what the process knows; its hold is taken over. Where the members' calls do not
+  // belong together, the reason; the collective orders nothing then.
+  std::optional<std::string> arrive(const Part& part, const OrderEvent& event, Snapshot now);
+  // Its part in the next one on `comm`.
+  Part next_part(CommId comm, std::uint32_t process, const OrderEvent& event);
+
+  // Whether the member's call may end.
+  bool may_end(const Part& part) const;
+  // Members that it waits for.
+  std::vector<std::uint32_t> missing(const Part& part) const;
+  std::string_view name(const Part& part) const;
+  // Some member never comes: it orders nothing any more.
+  void give_up(const Part& part);
+  // The member's call ends: what it knows then. The communicator or file that it made, or
+  // kUnknownComm.
+  CommId end(const Part& part, ClockStore::Row& row);
+
+ private:
+  struct Instance {
+    std::string_view name;
+    std::uint32_t first = 0;  // the process that came first
+    CollectiveOrder order = CollectiveOrder::kNothing;
+    OrderKind kind = OrderKind::kCollective;
+    CommMaking making = CommMaking::kUnknown;
+    std::int64_t root = 0, first_ranks = 0;
+    bool given_up = false, made = false, has_root = false;
+    std::size_t arrived = 0, ended = 0;
+    ClockStore::Row joined = ClockStore::kNone;  // of all that arrived and give something
+    ClockStore::Row last = ClockStore::kNone;    // the row that was joined last
+    Snapshot root_knows;
+    std::vector<char> came;         // by rank; empty: nobody yet
+    std::vector<Snapshot> by_rank;  // kLowerToHigher
+    std::vector<MemberColour> colours;
+    std::vector<CommId> made_for;  // by rank
+  };
+  struct Comm {
+    std::shared_ptr<const Members> members;
+    std::vector<std::uint64_t> calls;  // by rank
+    std::uint64_t base = 0;
+    std::deque<Instance> open;
+  };
+  Instance& instance(const Part& part) {
+    Comm& comm = comms_[part.comm];
+    return comm.open[static_cast<std::size_t>(part.number - comm.base)];
+  }
+  const Instance& instance(const Part& part) const {
+    const Comm& comm = comms_[part.comm];
+    return comm.open[static_cast<std::size_t>(part.number - comm.base)];
+  }
+  void join(Instance& at, const Snapshot& now);
+  void drop_rows(Instance& at);
+  void make(const Part& part);
+
+  ClockStore* clocks_;
+  const std::vector<std::string>* names_;
+  std::vector<Comm> comms_;
+};
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,158 @@
+"""Prints conflicts and verdicts for people, and for programs as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from iotune.findings.facts import ranks_text
+from iotune.reports.losses import say_losses
+from iotune.reports.tables import Column, count_text, paragraph, size_text, table
+from iotune.talk import data, say
+from iotune.traces.trace import Trace
+from iotune.verify.conflicts import KINDS, Conflicts, FileConflicts, Place, SiteConflicts
+from iotune.verify.verdicts import KEPT_BY, MODELS, FileVerdict, Verdicts, Violation
+
+_KINDS = [Column(kind, number=True) for kind in KINDS]
+_MODELS = [Column(model, number=True) for model in MODELS.values()]
+_BY_FILE = [Column("by"), Column("file", spare=1)]
+_SITES_SHOWN = 8  # of a file
+
+
+def verdicts_json(runs: Sequence[Trace], found: Verdicts) -> dict[str, Any]:
+    """What `--json` prints: verify.schema.json holds it."""
+    warnings = [text for run in runs for text in run.summary.warnings]
+    return {"traces": [str(one.path) for one in runs], "warnings": warnings, **found.as_json()}
+
+
+def show_verdicts(runs: Sequence[Trace], found: Verdicts) -> None:
+    """A line a file, then what made its conflicts, or what breaks a model."""
+    for run in runs:
+        say_losses(run.summary.warnings)
+    files = [one for one in found.conflicts.files if one.pairs]
+    several = len(runs) > 1
+    if not files:
+        data(_none(found.conflicts))
+    elif found.order_recorded:
+        table([Column("pairs", number=True), *_MODELS, *_BY_FILE],
+              [_verdict_row(one, found.of_file(one.path)) for one in files])  # fmt: skip
+        for file in files:
+            said = found.of_file(file.path)
+            if said is not None and said.sites:
+                _show_violations(file, said, several)
+    else:
+        table([Column("pairs", number=True), *_KINDS, *_BY_FILE], [_row(one) for one in files])
+        for file in files:
+            _show_file(file, several)
+        say("the trace has no order: nothing is known of which access came first")
+    for unknown in found.unknown:
+        say(f"unknown, and no order: {unknown.reason} ({count_text(unknown.times, 'time')})")
+    for file in found.conflicts.files:
+        if file.without_place:
+            number = count_text(file.without_place, "access")
+            say(f"not seen: {number} of {file.path}, whose place is not in the trace")
+
+
+def show_answer(service: str, found: Verdicts) -> None:
+    """Whether what the service keeps is enough for the run, in a line."""
+    model = KEPT_BY[service]
+    kept = f"{service} keeps {MODELS[model]} consistency"
+    if not found.conflicts.has_pairs:
+        data(f"yes: no two processes touch the same bytes of a file; {kept}")
+    elif not found.order_recorded:
+        data(f"unknown: the trace has no order; {kept}")
+    elif broken := found.broken(model):
+        data(f"no: {kept}, and {why_broken(broken[0], model)}")
+    else:
+        data(f"yes: {kept}, and all conflicts are properly synchronised under it")
+
+
+def why_broken(file: FileVerdict, model: str) -> str:
+    """The file's violations of a model, the example and what is missing."""
+    (site, *_) = [one for one in file.sites if one.model == model]
+    text = f"{file.violations[model]:,} of {file.pairs:,} pairs of {file.path} need more"
+    if site.example is not None:
+        text += f": {_place(site.example[0], False)}, {_place(site.example[1], False)}"
+    return f"{text}; {site.missing}" if site.missing else text
+
+
+def _none(found: Conflicts) -> str:
+    shared = len(found.files)
+    if not shared:
+        return "no conflict: no file was read or written by two processes"
+    return f"no conflict in {count_text(shared, 'file')} that two processes touched"
+
+
+def _verdict_row(file: FileConflicts, said: FileVerdict | None) -> list[str]:
+    counts = said.violations if said is not None else dict.fromkeys(MODELS, 0)
+    verdicts = [f"{counts[model]:,} not" if counts[model] else "right" for model in MODELS]
+    return [f"{file.pairs:,}", *verdicts, who_text(file), file.path]
+
+
+def _row(file: FileConflicts) -> list[str]:
+    counts = [f"{file.pairs_of(kind):,}" if file.pairs_of(kind) else "–" for kind in KINDS]
+    return [f"{file.pairs:,}", *counts, who_text(file), file.path]
+
+
+def who_text(file: FileConflicts) -> str:
+    """The processes that are in a conflict."""
+    ranks = [one for one in file.ranks if one >= 0]
+    if ranks == list(file.ranks):
+        return ranks_text(ranks)
+    return ", ".join(filter(None, [ranks_text(ranks), "processes without a rank"]))
+
+
+def _show_heading(file: FileConflicts) -> None:
+    data()
+    data(file.path)
+    if file.names:
+        paragraph(f"also named {', '.join(file.names)}", indent=2)
+
+
+def _show_file(file: FileConflicts, several: bool) -> None:
+    _show_heading(file)
+    for one in file.sites[:_SITES_SHOWN]:
+        _show_site(one, several)
+    if len(file.sites) > _SITES_SHOWN:
+        left = file.sites[_SITES_SHOWN:]
+        pairs = sum(one.pairs for one in left)
+        paragraph(f"and {count_text(len(left), 'further pair')} of calls, {pairs:,} pairs", 2)
+
+
+def _show_site(one: SiteConflicts, several: bool) -> None:
+    between = count_text(one.process_pairs, "pair")
+    calls = _calls_text(one.first, one.second)
+    paragraph(f"{one.kind}: {one.pairs:,} between {between} of processes, by {calls}", 2)
+    first, end = one.bytes_of_example
+    places = " and ".join(_place(each, several) for each in one.example)
+    paragraph(f"such as {places}: {size_text(end - first)} at {first:,}", 4)
+
+
+def _show_violations(file: FileConflicts, said: FileVerdict, several: bool) -> None:
+    """One entry for calls that are wrong under several models in the same number."""
+    _show_heading(file)
+    groups: dict[tuple[str, str, str, int], list[Violation]] = {}
+    for one in said.sites:
+        groups.setdefault((one.kind, one.first, one.second, one.violations), []).append(one)
+    for group in list(groups.values())[:_SITES_SHOWN]:
+        one = group[0]
+        models = ", ".join(MODELS[each.model] for each in group)
+        calls = _calls_text(one.first, one.second)
+        paragraph(f"not synchronised under {models}: {one.violations:,} of {one.pairs:,} "
+                  f"{one.kind} pairs, by {calls}", 2)  # fmt: skip
+        if one.example is not None:
+            places = ", then ".join(_place(each, several) for each in one.example)
+            paragraph(f"such as {places}", 4)
+        for missing in dict.fromkeys(each.missing for each in group if each.missing):
+            paragraph(missing, 4)
+    if len(groups) > _SITES_SHOWN:
+        paragraph(f"and {count_text(len(groups) - _SITES_SHOWN, 'further pair')} of calls", 2)
+
+
+def _calls_text(first: str, second: str) -> str:
+    return first if first == second else f"{first}  and  {second}"
+
+
+def _place(place: Place, several: bool) -> str:
+    of_trace = f" of trace {place.trace + 1}" if several else ""
+    return f"{place.who}{of_trace} {place.deed}"

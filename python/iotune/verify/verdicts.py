@@ -1,0 +1,117 @@
+"""Verdicts: which conflicts are properly synchronised, under each of four models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from iotune import core
+from iotune.verify.conflicts import Conflicts, Place, conflicts_from
+
+# By the keys of --json. The order is that of docs/verify.md, the strictest promise first.
+MODELS = {"posix": "POSIX", "commit": "commit", "session": "session", "mpiio": "MPI-IO"}
+# What keeps less than POSIX, and the model that it keeps (docs/verify.md, "It decides").
+KEPT_BY = {"logstore": "mpiio", "cache": "session", "nfs": "session"}
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Conflicts of two kinds of calls that are not properly synchronised under one model."""
+
+    model: str  # a key of MODELS
+    kind: str
+    first: str  # the calls, from the outermost to the one that moved the bytes
+    second: str
+    violations: int  # pairs
+    pairs: int  # of the same calls in all
+    missing: str  # what would make the example right
+    example: tuple[Place, Place] | None  # the earlier one first where an order is known
+
+
+@dataclass(frozen=True)
+class FileVerdict:
+    """A file with conflicts."""
+
+    path: str
+    pairs: int
+    violations: dict[str, int]  # by model
+    sites: tuple[Violation, ...]  # the most violations first
+
+    def keeps(self, model: str) -> bool:
+        """Whether all of its conflicts are properly synchronised."""
+        return self.violations[model] == 0
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What was recorded and counts as no order."""
+
+    reason: str
+    times: int
+    process: int
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Of one trace, or of several jobs on the same files."""
+
+    conflicts: Conflicts
+    order_recorded: bool
+    files: tuple[FileVerdict, ...]  # those with conflicts; violations mean nothing without order
+    unknown: tuple[Unknown, ...]
+
+    def broken(self, model: str) -> list[FileVerdict]:
+        """The files that do not keep to the model."""
+        return [one for one in self.files if not one.keeps(model)]
+
+    def of_file(self, path: str) -> FileVerdict | None:
+        """None: it has no conflict, or no order was recorded."""
+        found = [one for one in self.files if one.path == path]
+        return found[0] if found and self.order_recorded else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values for `--json`."""
+        rows = self.conflicts.as_json()
+        for row in rows["files"]:
+            said = self.of_file(row["path"])
+            row["models"] = None
+            row["violations"] = []
+            if self.order_recorded:
+                counts = said.violations if said else dict.fromkeys(MODELS, 0)
+                row["models"] = {model: {"violations": n} for model, n in counts.items()}
+                row["violations"] = [asdict(one) for one in said.sites] if said else []
+        unknown = [asdict(one) for one in self.unknown]
+        return {**rows, "order_recorded": self.order_recorded, "unknown": unknown}
+
+
+def verdicts_of(traces: Sequence[Path]) -> Verdicts:
+    """Reads each process of the traces and replays their order. Raises Error."""
+    found = core.verdicts([Path(one) for one in traces])
+    files = tuple(_file(one) for one in found.pop("verdicts"))
+    unknown = tuple(Unknown(**one) for one in found.pop("unknown"))
+    recorded = found.pop("order_recorded")
+    return Verdicts(conflicts_from(found), recorded, files, unknown)
+
+
+def _file(row: dict[str, Any]) -> FileVerdict:
+    sites = [
+        Violation(
+            model=model, kind=site["kind"], first=site["first"], second=site["second"],
+            violations=said["violations"], pairs=site["pairs"], missing=said["missing"],
+            example=_example(said["example"]),
+        )
+        for site in row["sites"]
+        for model, said in site["models"].items()
+    ]  # fmt: skip
+    sites.sort(key=lambda one: -one.violations)
+    pairs = sum(site["pairs"] for site in row["sites"])
+    return FileVerdict(row["path"], pairs, row["violations"], tuple(sites))
+
+
+def _example(places: tuple[dict[str, Any], ...] | None) -> tuple[Place, Place] | None:
+    if places is None:
+        return None
+    first, second = (Place(**one) for one in places)
+    return first, second

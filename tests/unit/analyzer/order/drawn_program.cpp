@@ -1,0 +1,464 @@
+#include "drawn_program.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <random>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/order/replay/posted_receives.h"
+
+namespace iotune::analyzer {
+namespace {
+
+constexpr std::string_view kCollectives[] = {"MPI_Barrier", "MPI_Allreduce", "MPI_Bcast",
+                                             "MPI_Reduce",  "MPI_Scan",      "MPI_Gather"};
+constexpr std::string_view kFileCalls[] = {"open", "close", "fsync", "MPI_File_sync"};
+
+class Engine {
+ public:
+  explicit Engine(std::uint64_t seed) : random_(seed) {
+    const std::size_t ranks = 2 + below(7);
+    program_.scripts.resize(ranks);
+    lines_.resize(ranks);
+    std::vector<std::size_t> all(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) all[i] = i;
+    groups_.push_back({kWorld, all, {}, std::vector<std::size_t>(ranks)});
+    for (Line& line : lines_) line.groups.push_back(0);
+  }
+
+  // False: the processes wait for each other for good.
+  bool run() {
+    const std::size_t steps = program_.scripts.size() * (5 + below(25));
+    for (std::size_t i = 0; i < steps; ++i) step(below(lines_.size()), true);
+    // Whatever was begun together is made by all.
+    for (int round = 0; round < 2000; ++round) {
+      bool idle = true;
+      for (std::size_t p = 0; p < lines_.size(); ++p) {
+        step(p, false);
+        idle &= !lines_[p].blocked && owes(p) == SIZE_MAX;
+      }
+      if (!idle) continue;
+      for (std::size_t p = 0; p < lines_.size(); ++p) complete_wildcards(p);
+      return true;
+    }
+    return false;
+  }
+  DrawnProgram take() { return std::move(program_); }
+
+ private:
+  struct Message {
+    std::size_t from_rank;
+    std::int64_t tag;
+    Moment sent;
+  };
+  struct Receive {
+    std::size_t process;
+    std::size_t group;
+    std::int64_t from, tag, request;
+    bool matched = false;
+    Message message{};
+  };
+  struct Colour {
+    std::int64_t colour, key;
+  };
+  struct Call {  // of all members of a group
+    std::string_view name;
+    CollectiveOrder order;
+    std::int64_t root;
+    bool makes = false, splits = false;
+    std::map<std::size_t, Moment> came;  // by rank
+    std::vector<std::pair<std::size_t, Moment>> ended;
+    std::map<std::size_t, Colour> colours;
+    std::map<std::int64_t, std::size_t> made;  // group by colour
+    bool zero = false;
+  };
+  struct Group {
+    std::int64_t handle;
+    std::vector<std::size_t> members;
+    std::deque<Call> calls;
+    std::vector<std::size_t> next;  // by rank: its next call
+  };
+  struct Begun {  // a non-blocking collective
+    std::size_t group, call, rank;
+    std::int64_t request;
+  };
+  struct Line {
+    std::vector<std::size_t> groups;
+    std::deque<Receive> receives;  // begun and not completed
+    std::vector<Begun> begun;
+    std::map<std::size_t, std::vector<Message>> waiting;  // by group: not taken by any receive
+    bool blocked = false;
+    Begun blocked_in{};
+    Moment blocked_at{};
+    std::int64_t next_request = 100, next_comm = 1000;
+  };
+
+  std::size_t below(std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_);
+  }
+  std::size_t rank_in(const Group& group, std::size_t p) const {
+    return static_cast<std::size_t>(std::find(group.members.begin(), group.members.end(), p) -
+                                    group.members.begin());
+  }
+  Moment next_moment(std::size_t p) const { return {p, program_.scripts[p].segment()}; }
+
+  // A group of which the others have made a call that this process has not.
+  std::size_t owes(std::size_t p) const {
+    for (const std::size_t g : lines_[p].groups) {
+      if (groups_[g].next[rank_in(groups_[g], p)] < groups_[g].calls.size()) return g;
+    }
+    return SIZE_MAX;
+  }
+
+  void step(std::size_t p, bool free) {
+    Line& line = lines_[p];
+    if (line.blocked) {
+      try_end(p);
+      return;
+    }
+    if (!free) {
+      const std::size_t group = owes(p);
+      if (group != SIZE_MAX) collective(p, group, false);
+      return;
+    }
+    const std::size_t group = line.groups[below(line.groups.size())];
+    switch (below(12)) {
+      case 0:
+      case 1:
+      case 2:
+        send(p, group);
+        break;
+      case 3:
+      case 4:
+        begin_receive(p, group);
+        break;
+      case 5:
+        receive(p, group);
+        break;
+      case 6:
+      case 7:
+        complete(p);
+        break;
+      case 8:
+        collective(p, group, below(2) == 0);
+        break;
+      case 9:
+        if (groups_.size() < 6 && below(3) == 0) {
+          make(p, group);
+        } else {
+          collective(p, group, true);
+        }
+        break;
+      default:
+        file_call(p);
+        break;
+    }
+  }
+
+  void file_call(std::size_t p) {
+    Script& script = program_.scripts[p];
+    if (below(6) == 0) {
+      const bool sets = below(2) == 0;
+      script.on_file("MPI_File_set_atomicity", sets ? kSetsAtomic : kEndsAtomic);
+    } else {
+      script.on_file(kFileCalls[below(std::size(kFileCalls))]);
+    }
+  }
+
+  void send(std::size_t p, std::size_t g) {
+    const Group& group = groups_[g];
+    const std::size_t to = below(group.members.size());
+    const std::size_t q = group.members[to];
+    const Message message{rank_in(group, p), static_cast<std::int64_t>(below(2)), next_moment(p)};
+    const bool blocks = below(2) == 0;
+    const std::int64_t request = blocks ? OrderEvent::kBlocking : lines_[p].next_request++;
+    program_.scripts[p].send(static_cast<std::int64_t>(to), message.tag, group.handle, request);
+    for (Receive& receive : lines_[q].receives) {
+      if (receive.group == g && !receive.matched && fits(receive, message)) {
+        receive.matched = true;
+        receive.message = message;
+        return;
+      }
+    }
+    lines_[q].waiting[g].push_back(message);
+  }
+
+  static bool fits(const Receive& receive, const Message& message) {
+    return (receive.from == OrderEvent::kAnySource ||
+            receive.from == static_cast<std::int64_t>(message.from_rank)) &&
+           (receive.tag == OrderEvent::kAnyTag || receive.tag == message.tag);
+  }
+
+  Receive ask(std::size_t p, std::size_t g) {
+    const Group& group = groups_[g];
+    Receive result{p, g, 0, 0, 0, false, {}};
+    result.from = below(3) == 0 ? OrderEvent::kAnySource
+                                : static_cast<std::int64_t>(below(group.members.size()));
+    result.tag = below(3) == 0 ? OrderEvent::kAnyTag : static_cast<std::int64_t>(below(2));
+    return result;
+  }
+
+  // Of each source the first message that fits; any source's may have come first.
+  bool take_waiting(Receive& receive) {
+    std::vector<Message>& waiting = lines_[receive.process].waiting[receive.group];
+    std::vector<std::size_t> choices;
+    std::vector<std::size_t> sources;
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      const std::size_t source = waiting[i].from_rank;
+      if (!fits(receive, waiting[i])) continue;
+      if (std::find(sources.begin(), sources.end(), source) != sources.end()) continue;
+      sources.push_back(source);
+      choices.push_back(i);
+    }
+    if (choices.empty()) return false;
+    const std::size_t chosen = choices[below(choices.size())];
+    receive.matched = true;
+    receive.message = waiting[chosen];
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(chosen));
+    return true;
+  }
+
+  void begin_receive(std::size_t p, std::size_t g) {
+    Receive receive = ask(p, g);
+    receive.request = lines_[p].next_request++;
+    program_.scripts[p].begin_receive(receive.request, receive.from, receive.tag,
+                                      groups_[g].handle);
+    take_waiting(receive);
+    lines_[p].receives.push_back(receive);
+  }
+
+  void receive(std::size_t p, std::size_t g) {
+    Receive receive = ask(p, g);
+    if (!take_waiting(receive)) return;
+    program_.edges.push_back({receive.message.sent, next_moment(p)});
+    program_.scripts[p].receive(receive.from, receive.tag, groups_[g].handle,
+                                static_cast<std::int64_t>(receive.message.from_rank),
+                                receive.message.tag);
+  }
+
+  // Waits for some requests that are ready; cancels a receive now and then.
+  void complete(std::size_t p) {
+    Line& line = lines_[p];
+    std::vector<Completion> completed;
+    const Moment here = next_moment(p);
+    for (std::size_t i = 0; i < line.receives.size();) {
+      const Receive& receive = line.receives[i];
+      const bool cancels = !receive.matched && below(10) == 0;
+      if ((!receive.matched && !cancels) || below(2) == 0) {
+        ++i;
+        continue;
+      }
+      if (cancels) {
+        completed.push_back({receive.request, -3, -3});
+      } else {
+        completed.push_back({receive.request, static_cast<std::int64_t>(receive.message.from_rank),
+                             receive.message.tag});
+        program_.edges.push_back({receive.message.sent, here});
+      }
+      line.receives.erase(line.receives.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    for (std::size_t i = 0; i < line.begun.size();) {
+      if (!may_end(line.begun[i]) || below(2) == 0) {
+        ++i;
+        continue;
+      }
+      completed.push_back({line.begun[i].request, -3, -3});
+      ends(line.begun[i], here);
+      line.begun.erase(line.begun.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (!completed.empty()) program_.scripts[p].complete(std::move(completed));
+  }
+
+  // What a wildcard took is known by its completion alone.
+  void complete_wildcards(std::size_t p) {
+    for (const Receive& receive : lines_[p].receives) {
+      if (!receive.matched || !PostedReceives::is_wildcard(receive.from, receive.tag)) continue;
+      program_.edges.push_back({receive.message.sent, next_moment(p)});
+      program_.scripts[p].complete(
+          {{receive.request, static_cast<std::int64_t>(receive.message.from_rank),
+            receive.message.tag}});
+    }
+  }
+
+  Call& call_of(const Begun& begun) { return groups_[begun.group].calls[begun.call]; }
+
+  Begun enter(std::size_t p, std::size_t g) {
+    Group& group = groups_[g];
+    const std::size_t rank = rank_in(group, p);
+    return {g, group.next[rank]++, rank, OrderEvent::kBlocking};
+  }
+
+  void collective(std::size_t p, std::size_t g, bool blocks) {
+    Group& group = groups_[g];
+    const std::size_t rank = rank_in(group, p);
+    if (group.next[rank] == group.calls.size()) {
+      Call call;
+      call.name = kCollectives[below(std::size(kCollectives))];
+      call.order = collective_call(call.name)->order;
+      call.root = static_cast<std::int64_t>(below(group.members.size()));
+      call.zero = call.name != "MPI_Barrier" && below(6) == 0;
+      group.calls.push_back(call);
+    }
+    if (group.calls[group.next[rank]].makes) {
+      make(p, g);
+      return;
+    }
+    Begun begun = enter(p, g);
+    Call& call = call_of(begun);
+    call.came[rank] = next_moment(p);
+    begun.request = blocks ? OrderEvent::kBlocking : lines_[p].next_request++;
+    Script& script = program_.scripts[p];
+    script.collective(call.name, group.handle, call.root, begun.request);
+    script.events.back().gives = script.events.back().takes = !call.zero;
+    if (blocks) {
+      block(p, begun, call.came[rank]);
+    } else {
+      lines_[p].begun.push_back(begun);
+    }
+  }
+
+  void make(std::size_t p, std::size_t g) {
+    Group& group = groups_[g];
+    const std::size_t rank = rank_in(group, p);
+    if (group.next[rank] == group.calls.size()) {
+      Call call;
+      call.splits = below(3) != 0;
+      call.name = call.splits ? "MPI_Comm_split" : "MPI_Comm_dup";
+      call.order = CollectiveOrder::kAllToAll;
+      call.root = 0;
+      call.makes = true;
+      group.calls.push_back(call);
+    }
+    if (!group.calls[group.next[rank]].makes) {
+      collective(p, g, true);
+      return;
+    }
+    Begun begun = enter(p, g);
+    Call& call = call_of(begun);
+    call.came[rank] = next_moment(p);
+    Script& script = program_.scripts[p];
+    const std::int64_t handle = lines_[p].next_comm++;
+    if (call.splits) {
+      const Colour colour{static_cast<std::int64_t>(below(3)) - 1,
+                          static_cast<std::int64_t>(below(3))};
+      call.colours[rank] = colour;
+      script.split(handle, colour.colour < 0 ? OrderEvent::kUndefined : colour.colour, colour.key,
+                   group.handle);
+    } else {
+      call.colours[rank] = {0, 0};
+      script.duplicate(handle, group.handle);
+    }
+    handles_[{g, begun.call, rank}] = handle;
+    block(p, begun, call.came[rank]);
+  }
+
+  void block(std::size_t p, const Begun& begun, Moment at) {
+    lines_[p].blocked = true;
+    lines_[p].blocked_in = begun;
+    lines_[p].blocked_at = at;
+    try_end(p);
+  }
+
+  void try_end(std::size_t p) {
+    Line& line = lines_[p];
+    if (!may_end(line.blocked_in)) return;
+    line.blocked = false;
+    ends(line.blocked_in, line.blocked_at);
+  }
+
+  bool may_end(const Begun& begun) {
+    const Call& call = call_of(begun);
+    const std::size_t size = groups_[begun.group].members.size();
+    if (call.zero) return true;
+    switch (call.order) {
+      case CollectiveOrder::kAllToAll:
+        return call.came.size() == size;
+      case CollectiveOrder::kRootToAll:
+        return call.came.contains(static_cast<std::size_t>(call.root));
+      case CollectiveOrder::kAllToRoot:
+        return static_cast<std::int64_t>(begun.rank) != call.root || call.came.size() == size;
+      case CollectiveOrder::kLowerToHigher:
+        for (std::size_t rank = 0; rank < begun.rank; ++rank) {
+          if (!call.came.contains(rank)) return false;
+        }
+        return true;
+      case CollectiveOrder::kNothing:
+        return true;
+    }
+    return true;
+  }
+
+  void ends(const Begun& begun, Moment at) {
+    Call& call = call_of(begun);
+    const auto rank = static_cast<std::int64_t>(begun.rank);
+    for (const auto& [from, start] : call.came) {
+      const auto other = static_cast<std::int64_t>(from);
+      bool before = !call.zero;
+      if (call.order == CollectiveOrder::kRootToAll) before &= other == call.root;
+      if (call.order == CollectiveOrder::kAllToRoot) before &= rank == call.root;
+      if (call.order == CollectiveOrder::kLowerToHigher) before &= other < rank;
+      if (before && from != begun.rank) program_.edges.push_back({start, at});
+    }
+    if (call.makes) join(begun);
+  }
+
+  // The process becomes a member of the group that the call made.
+  void join(const Begun& begun) {
+    const std::size_t p = groups_[begun.group].members[begun.rank];
+    const Colour mine = call_of(begun).colours[begun.rank];
+    if (mine.colour < 0) return;
+    if (!call_of(begun).made.contains(mine.colour)) {
+      std::vector<std::pair<std::int64_t, std::size_t>> ranks;
+      for (const auto& [rank, colour] : call_of(begun).colours) {
+        if (colour.colour == mine.colour) ranks.emplace_back(colour.key, rank);
+      }
+      std::sort(ranks.begin(), ranks.end());
+      Group made{0, {}, {}, std::vector<std::size_t>(ranks.size())};
+      for (const auto& [key, rank] : ranks) {
+        made.members.push_back(groups_[begun.group].members[rank]);
+      }
+      call_of(begun).made[mine.colour] = groups_.size();
+      groups_.push_back(std::move(made));
+    }
+    const std::size_t made = call_of(begun).made[mine.colour];
+    lines_[p].groups.push_back(made);
+    // Handles differ from process to process: the group's own is that of the one who speaks.
+    names_[{made, p}] = handles_[{begun.group, begun.call, begun.rank}];
+    groups_[made].handle = static_cast<std::int64_t>(made);
+  }
+
+ public:
+  // In scripts groups have numbers; each process has its own handle of a group.
+  void name_groups() {
+    for (std::size_t p = 0; p < program_.scripts.size(); ++p) {
+      for (OrderEvent& event : program_.scripts[p].events) {
+        const auto found = names_.find({static_cast<std::size_t>(event.comm), p});
+        if (found != names_.end()) event.comm = found->second;
+      }
+    }
+  }
+
+ private:
+  std::mt19937_64 random_;
+  DrawnProgram program_;
+  std::vector<Line> lines_;
+  std::deque<Group> groups_;
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::int64_t> handles_;
+  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> names_;
+};
+
+}  // namespace
+
+DrawnProgram draw_program(std::uint64_t seed) {
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    Engine engine(seed * 1000 + attempt);
+    if (!engine.run()) continue;
+    engine.name_groups();
+    return engine.take();
+  }
+}
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,194 @@
+// Traces with recorded order, from calls to verdicts.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/order/models/verdicts.h"
+#include "recorder/call_table.h"
+#include "recorder/read/trace_blocks/trace_index.h"
+#include "recorder/write/trace_writer.h"
+
+namespace iotune::analyzer {
+namespace {
+
+constexpr std::int64_t kMpichWorld = 0x44000000;
+
+class MadeTrace {
+ public:
+  explicit MadeTrace(std::size_t ranks)
+      : path_(std::filesystem::temp_directory_path() /
+              ("verify-" + std::to_string(::getpid()) + "-" +
+               ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".iotrace")),
+        writer_(path_, recorder::KeptTimes::kExact, true) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      writer_.add_process({{"rank", std::to_string(rank)},
+                           {"size", std::to_string(ranks)},
+                           {"host", "n"},
+                           {"pid", std::to_string(100 + rank)},
+                           {"parent", "1"},
+                           {"run", "r"},
+                           {"mpi", "MPICH"},
+                           {"order", "yes"}});
+    }
+  }
+  ~MadeTrace() { std::filesystem::remove(path_); }
+  MadeTrace(const MadeTrace&) = delete;
+
+  using Words = std::map<std::string_view, std::vector<std::int64_t>>;
+
+  // Words by their names; all others are 0.
+  void call(std::uint32_t rank, std::string_view name, const Words& words = {},
+            std::string_view text = {}) {
+    const recorder::CallSignature* const signature = recorder::find_call(name);
+    ASSERT_NE(signature, nullptr) << name;
+    std::vector<std::int64_t> keys, numbers;
+    const auto word = [&](std::string_view of) {
+      const auto found = words.find(of);
+      return found == words.end() ? std::vector<std::int64_t>{} : found->second;
+    };
+    const auto number = [&](std::string_view of) {
+      const std::vector<std::int64_t> found = word(of);
+      numbers.push_back(found.empty() ? 0 : found[0]);
+    };
+    for (const recorder::ArgumentSignature& argument : signature->arguments) {
+      if (argument.form == recorder::ArgumentForm::kKey) {
+        keys = {5, 1};
+      } else if (argument.form == recorder::ArgumentForm::kNumber) {
+        number(argument.name);
+      } else if (argument.form == recorder::ArgumentForm::kArray) {
+        const std::vector<std::int64_t> values = word(argument.name);
+        numbers.push_back(static_cast<std::int64_t>(values.size()));
+        numbers.insert(numbers.end(), values.begin(), values.end());
+      }
+    }
+    number("result");
+    for (const std::string_view extra : signature->extras) number(extra);
+    add(rank, *signature, keys, numbers, text);
+  }
+
+  void open(std::uint32_t rank) {
+    call(rank, "open", {{"result", {5}}}, "/scratch/shared");
+    const recorder::CallSignature* const note = recorder::find_call("iotune_file");
+    add(rank, *note, {1}, {5, 3}, "/scratch/shared");
+  }
+  void write(std::uint32_t rank, std::int64_t offset) {
+    call(rank, "pwrite", {{"count", {8}}, {"offset", {offset}}, {"result", {8}}});
+  }
+  void read(std::uint32_t rank, std::int64_t offset) {
+    call(rank, "pread", {{"count", {8}}, {"offset", {offset}}, {"result", {8}}});
+  }
+  void barrier(std::uint32_t rank) { call(rank, "MPI_Barrier", {{"comm", {kMpichWorld}}}); }
+
+  TraceVerdict verdict() {
+    EXPECT_TRUE(writer_.finish());
+    const auto index = recorder::index_trace(path_);
+    EXPECT_TRUE(index);
+    return verify_traces(std::span(&*index, 1));
+  }
+
+ private:
+  void add(std::uint32_t rank, const recorder::CallSignature& signature,
+           const std::vector<std::int64_t>& keys, const std::vector<std::int64_t>& numbers,
+           std::string_view text) {
+    recorder::NewCall made;
+    made.function = static_cast<std::uint16_t>(&signature - recorder::call_table().data());
+    made.keys = keys;
+    made.numbers = numbers;
+    made.text = text;
+    made.start_ns = 1'700'000'000'000'000'000 + (now_ += 10);
+    made.duration_ns = 5;
+    ASSERT_TRUE(writer_.add(rank, 0, made)) << signature.name;
+  }
+
+  std::string path_;
+  recorder::TraceWriter writer_;
+  std::uint64_t now_ = 0;
+};
+
+using Wrong = std::vector<std::uint64_t>;
+
+Wrong wrong_of(const TraceVerdict& verdict) {
+  EXPECT_EQ(verdict.files.size(), 1U);
+  if (verdict.files.empty()) return {};
+  return {verdict.files[0].pairs, verdict.files[0].wrong[0], verdict.files[0].wrong[1],
+          verdict.files[0].wrong[2], verdict.files[0].wrong[3]};
+}
+
+TEST(VerifyTraces, ARaceIsNamedWithWhatIsMissing) {
+  MadeTrace trace(2);
+  for (const std::uint32_t rank : {0U, 1U}) trace.open(rank);
+  trace.write(0, 0);
+  trace.read(1, 4);
+  const TraceVerdict verdict = trace.verdict();
+  EXPECT_TRUE(verdict.order_recorded);
+  ASSERT_EQ(wrong_of(verdict), (Wrong{1, 1, 1, 1, 1}));
+  const SiteVerdict& site = verdict.files[0].sites[0];
+  EXPECT_EQ(site.first, "pwrite");
+  EXPECT_EQ(site.second, "pread");
+  EXPECT_EQ(site.models[0].missing,
+            "nothing orders rank 0's pwrite and rank 1's pread: a barrier or a message between "
+            "them");
+}
+
+TEST(VerifyTraces, ABarrierOrdersAndAnFsyncCommits) {
+  MadeTrace trace(2);
+  for (const std::uint32_t rank : {0U, 1U}) trace.open(rank);
+  trace.write(0, 0);
+  trace.write(0, 8);
+  trace.call(0, "fsync");
+  trace.write(0, 16);
+  for (const std::uint32_t rank : {0U, 1U}) trace.barrier(rank);
+  for (const std::int64_t offset : {0, 8, 16}) trace.read(1, offset);
+  const TraceVerdict verdict = trace.verdict();
+  ASSERT_EQ(wrong_of(verdict), (Wrong{3, 0, 1, 3, 3}));
+  EXPECT_EQ(verdict.files[0].sites[0].models[1].missing,
+            "rank 0's pwrite needs fsync, MPI_File_sync or a close before what orders it before "
+            "rank 1's pread");
+}
+
+TEST(VerifyTraces, MessagesAreMatchedFromTheirRecordedWords) {
+  MadeTrace trace(3);
+  for (const std::uint32_t rank : {0U, 1U, 2U}) trace.open(rank);
+  trace.write(0, 0);
+  trace.call(0, "MPI_Send", {{"dest", {2}}, {"tag", {7}}, {"comm", {kMpichWorld}}});
+  trace.call(2, "MPI_Irecv",
+             {{"source", {-2}}, {"tag", {-1}}, {"comm", {kMpichWorld}}, {"request", {900}}});
+  trace.call(2, "MPI_Waitall", {{"count", {1}}, {"requests", {900}}, {"statuses", {0, 7}}});
+  trace.call(2, "MPI_Sendrecv",
+             {{"dest", {1}},
+              {"sendtag", {3}},
+              {"source", {-1}},
+              {"recvtag", {0}},
+              {"comm", {kMpichWorld}},
+              {"got_source", {-1}},
+              {"got_tag", {-1}}});
+  trace.read(1, 0);
+  trace.call(1, "MPI_Recv",
+             {{"source", {2}},
+              {"tag", {3}},
+              {"comm", {kMpichWorld}},
+              {"got_source", {2}},
+              {"got_tag", {3}}});
+  trace.read(1, 0);
+  const TraceVerdict verdict = trace.verdict();
+  EXPECT_EQ(wrong_of(verdict), (Wrong{2, 1, 2, 2, 2}));
+  EXPECT_TRUE(verdict.unknown.empty());
+}
+
+TEST(VerifyTraces, AFailedCallOrdersNothing) {
+  MadeTrace trace(2);
+  for (const std::uint32_t rank : {0U, 1U}) trace.open(rank);
+  trace.write(0, 0);
+  trace.call(0, "fsync", {{"result", {-1}}});
+  for (const std::uint32_t rank : {0U, 1U}) trace.barrier(rank);
+  trace.read(1, 0);
+  EXPECT_EQ(wrong_of(trace.verdict()), (Wrong{1, 0, 1, 1, 1}));
+}
+
+}  // namespace
+}  // namespace iotune::analyzer
