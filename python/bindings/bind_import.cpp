@@ -132,8 +132,8 @@ void bind_import(py::module_& module) {
            py::arg("end_ns"), py::arg("layer") = static_cast<int>(Layer::kPosix),
            py::arg("collective") = false, py::arg("layers") = 0)
       .def("add_call", &ImportWriter::add_call, py::arg("process"), py::arg("thread"),
-           py::arg("name"), py::arg("layers"), py::arg("keys"), py::arg("numbers"),
-           py::arg("text"), py::arg("start_ns"), py::arg("end_ns"))
+           py::arg("name"), py::arg("layers"), py::arg("keys"), py::arg("numbers"), py::arg("text"),
+           py::arg("start_ns"), py::arg("end_ns"))
       .def("hide_mpi_positions", &ImportWriter::hide_mpi_positions, py::arg("process"),
            py::arg("path"), py::arg("hidden"))
       .def("finish", &ImportWriter::finish);

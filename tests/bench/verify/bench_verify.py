@@ -1,10 +1,8 @@
 """What `iotune verify` says against what others say.
 
-  published NAME   the tests of PnetCDF, netCDF and HDF5 that have published figures: the same
-                   verdict in each model (tests/bench/verify/programs.toml); --ranks as they had
-  drawn            programs on paper, decided pair by pair by the brute force
-  record           what recording a message takes, beside the bare one and an empty wrapper
-  pairs, barriers, halo   made traces: seconds and memory of verifying them
+  published LIBRARY   the tests of PnetCDF, netCDF and HDF5 that have published figures: the same
+                      verdict in each model; programs.toml has the program behind each row
+  drawn               programs on paper, decided pair by pair by the brute force
 
 Sources are Debian's; they and the programs lie in build/verify, and are made once.
 """

@@ -79,10 +79,12 @@ class Order:
                 ended[id(receive)] = self.end(process, number)
         for process, number, step in self._each():
             for comm, to, tag in step.sends:
+                if comm not in members:  # nobody knows its ranks
+                    continue
                 key = (comm, process, members[comm][to], tag)
                 sent[key].append(self.begin(process, number))
             for receive in step.posts:
-                if id(receive) in ended:
+                if id(receive) in ended and receive.comm in members:
                     key = (
                         receive.comm,
                         members[receive.comm][receive.source],
@@ -103,10 +105,11 @@ class Order:
             for entry in step.leaves:
                 left[entry.comm, entry.number][process] = self.end(process, number)
         for key, parts in entered.items():
-            members = self.history.members[key[0]]
+            members = self.history.members.get(key[0], [])
             for giver, (begin, given) in parts.items():
                 for getter, end in left[key].items():
-                    if getter != giver and needs(given, members, giver, getter, parts[getter][1]):
+                    known = giver in members and getter in members and giver != getter
+                    if known and needs(given, members, giver, getter, parts[getter][1]):
                         self.after[begin].add(end)
 
     def _children(self) -> None:

@@ -19,7 +19,7 @@ from iotune.traces.calls import Call, calls
 PROC_NULL = -1
 NOTHING = -3  # the source and tag where nothing was received
 
-# Communicators that no call makes, in the ABIs that give them numbers.
+# Communicators that no call makes, in the ABIs that give them numbers; processes say theirs.
 WORLDS, SELVES = {0x44000000, 257}, {0x44000001, 258}
 
 Name = tuple[Any, ...]  # of a communicator: ("world",), or parent, number, colour
@@ -115,6 +115,7 @@ AMOUNT = {
     **dict.fromkeys(("Bcast", "Reduce", "Allreduce", "Scan", "Exscan"), "count"),
     **dict.fromkeys(("Gather", "Gatherv", "Alltoall"), "sendcount"),
     **dict.fromkeys(("Scatter", "Scatterv", "Allgather", "Reduce_scatter_block"), "recvcount"),
+    "Allgatherv": "recvcounts",  # of them this rank's own is recorded
 }
 # What is collective on an open file and taken for all to all (docs/verify.md): the standard does
 # not promise it, usual MPIs do so, and VerifyIO counts it so.
@@ -160,8 +161,10 @@ class _Request:
 class _Process:
     """Reads one process's calls in the order of their ends."""
 
-    def __init__(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, rows: Mapping[str, Mapping[str, Any]], head: Mapping[str, Any]) -> None:
         self.rows = rows
+        self.worlds = WORLDS | {int(head["comm_world"])} if "comm_world" in head else WORLDS
+        self.selves = SELVES | {int(head["comm_self"])} if "comm_self" in head else SELVES
         self.steps: list[Step] = []
         self.comms: dict[int, Name] = {}
         self.made: dict[Name, int] = defaultdict(int)  # communicators by their parent; files
@@ -175,7 +178,9 @@ class _Process:
     def comm(self, word: int) -> Name:
         if word in self.comms:
             return self.comms[word]
-        return ("self", id(self)) if word in SELVES else ("world",)
+        if word in self.selves:
+            return ("self", id(self))
+        return ("world",) if word in self.worlds else ("unknown", word)
 
     def read(self, call: Call, leaf: bool, around: int | None) -> None:
         """One call; `leaf` where no transfer was recorded inside, `around` is the handle of the
@@ -335,6 +340,10 @@ class _Process:
 
     def make(self, kind: str, comm: Name, said: Mapping[str, Any]) -> None:
         colour, key = said.get("color", 0), said.get("key", 0)
+        if kind not in ("Comm_split", "Comm_dup", "Comm_idup", "Comm_dup_with_info"):
+            # Whom a group or a topology takes in, only the recorded extras say.
+            colour, key = said["new_members"], said["new_rank"]
+            colour = -1 if key < 0 else colour
         new = (comm, self.made[comm], kind, colour)
         self.made[comm] += 1
         if colour >= 0:
@@ -395,7 +404,7 @@ def read_history(trace: Path) -> History:
     of_process: list[list[Call]] = [[] for _ in heads]
     for call in calls(trace):
         of_process[call.process].append(call)
-    readers = [_Process(rows) for _ in heads]
+    readers = [_Process(rows, head) for head in heads]
     for reader, own in zip(readers, of_process):
         for call, leaf, around in by_ends(own):
             reader.read(call, leaf, around)
@@ -410,7 +419,9 @@ def read_history(trace: Path) -> History:
         members["self", id(reader)] = [number]
     made = {name for reader in readers for name in reader.belongs}
     for name in sorted(made, key=lambda name: len(repr(name))):  # parents first
-        parent = members[name[0]]
+        parent = members.get(name[0])
+        if parent is None:
+            continue
         own_key = {number: reader.belongs[name][0]
                    for number, reader in enumerate(readers) if name in reader.belongs}  # fmt: skip
         members[name] = sorted(own_key, key=lambda n: (own_key[n], parent.index(n)))

@@ -17,6 +17,7 @@ from typing import Any
 from iotune.core import call_table, native_part
 from support.installed.paper_parts import (
     ANY_SOURCE,
+    COMM_NULL_WORD,
     SELF_WORD,
     WORLD_WORD,
     Comm,
@@ -30,6 +31,21 @@ from support.installed.paper_parts import (
 MPI_LAYER, POSIX_LAYER = 1, 3
 STEP_NS = 1000
 ZERO_NS = 1_700_000_000_000_000_000
+
+
+def membership(members: Sequence[int], rank: int) -> dict[str, int]:
+    """The extras of a call that makes a communicator (FORMAT.md), for one of its ranks."""
+    if not members:
+        return {"new_rank": -1, "new_size": 0, "new_leader": -1, "new_members": 0}
+    mixed = 0xCBF29CE484222325
+    for byte in b"".join(one.to_bytes(4, "little") for one in members):
+        mixed = (mixed ^ byte) * 0x100000001B3 % (1 << 64)
+    return {
+        "new_rank": list(members).index(rank),
+        "new_size": len(members),
+        "new_leader": members[0],
+        "new_members": mixed - (1 << 64) * (mixed >> 63),
+    }
 
 
 class PaperRun:
@@ -67,7 +83,8 @@ class PaperRun:
         pid = 1000 + len(self.processes)
         about = {"host": "paper", "pid": pid, "run": "paper", "rank": rank, "size": size,
                  "program": "/paper", "argv": "paper", "start_ticks": pid,
-                 "mpi": "MPICH 4.0.2"}  # fmt: skip
+                 "mpi": "MPICH 4.0.2", "order": "yes", "comm_world": WORLD_WORD,
+                 "comm_self": SELF_WORD}  # fmt: skip
         if parent:
             about["parent"] = parent
         number = self._writer.add_process({key: str(value) for key, value in about.items()})
@@ -367,28 +384,24 @@ class PaperRun:
     def dup(self, comm: Comm) -> Comm:
         words = {rank: self._new_word(rank) for rank in comm.members}
         for rank in comm.members:
-            self._call(rank, "MPI_Comm_dup", {"comm": comm.words[rank], "newcomm": words[rank]})
+            said = {"comm": comm.words[rank], "newcomm": words[rank]}
+            self._call(rank, "MPI_Comm_dup", said | membership(comm.members, rank))
         return Comm(comm.members, words)
 
     def split(self, comm: Comm, colours: Mapping[int, int], keys: Mapping[int, int]) -> list[Comm]:
         """By colour and key of each rank of the world; without those of MPI_UNDEFINED."""
+        by_colour: dict[int, list[int]] = defaultdict(list)
+        for rank in sorted(comm.members, key=lambda rank: (keys[rank], comm.rank_of(rank))):
+            by_colour[colours[rank]].append(rank)
         words = {}
         for rank in comm.members:
-            words[rank] = 0x04000000 if colours[rank] < 0 else self._new_word(rank)
-            self._call(rank, "MPI_Comm_split",
-                       {"comm": comm.words[rank], "color": colours[rank], "key": keys[rank],
-                        "newcomm": words[rank]})  # fmt: skip
-        by_colour: dict[int, list[int]] = defaultdict(list)
-        for rank in comm.members:
-            if colours[rank] >= 0:
-                by_colour[colours[rank]].append(rank)
-        return [
-            Comm(
-                tuple(sorted(ranks, key=lambda rank: (keys[rank], comm.rank_of(rank)))),
-                {rank: words[rank] for rank in ranks},
-            )
-            for ranks in by_colour.values()
-        ]
+            words[rank] = COMM_NULL_WORD if colours[rank] < 0 else self._new_word(rank)
+            said = {"comm": comm.words[rank], "color": colours[rank], "key": keys[rank],
+                    "newcomm": words[rank]}  # fmt: skip
+            taken = by_colour[colours[rank]] if colours[rank] >= 0 else []
+            self._call(rank, "MPI_Comm_split", said | membership(taken, rank))
+        return [Comm(tuple(ranks), {rank: words[rank] for rank in ranks})
+                for colour, ranks in by_colour.items() if colour >= 0]  # fmt: skip
 
     # --- children
     def fork(self, rank: int) -> int:
