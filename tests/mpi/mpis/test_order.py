@@ -4,6 +4,7 @@ the program calls its MPI by itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -151,8 +152,9 @@ def fortran(place: Place, name: str) -> None:
 
 
 if __name__ == "__main__":
-    cases = {f"{what}-{name}": partial(part, name=name, what=what)
-             for what in PARTS for name in NAMES}  # fmt: skip
-    cases |= {f"left-{name}": partial(left, name=name) for name in NAMES}
-    cases |= {"analysed": analysed, "inside": inside}
-    main(cases | {f"fortran-{name}": partial(fortran, name=name) for name in NAMES})
+    cases: dict[str, Callable[[Place], None]] = {"analysed": analysed, "inside": inside}
+    for name in NAMES:
+        cases |= {f"{what}-{name}": partial(part, name=name, what=what) for what in PARTS}
+        cases[f"left-{name}"] = partial(left, name=name)
+        cases[f"fortran-{name}"] = partial(fortran, name=name)
+    main(cases)
