@@ -25,11 +25,12 @@ struct TransferCall {
 };
 
 // Function, layers, descriptor and file in one word, so that one comparison tells two streams
-// apart: 12, 5, 16 and 31 bits, more than there are of each.
+// apart: 12, 5, 16 and 31 bits, more than there are of each. Bits of ThreadState::layers that are
+// no layers are left out.
 static_assert(kCallCount < 1u << 12);
 constexpr std::uint64_t stream_word(CallNumber number, std::uint8_t layers, int fd,
                                     std::uint32_t file) noexcept {
-  return static_cast<std::uint64_t>(number) | std::uint64_t{layers} << 12 |
+  return static_cast<std::uint64_t>(number) | std::uint64_t{layers & 0x1fu} << 12 |
          static_cast<std::uint64_t>(static_cast<std::uint16_t>(fd)) << 17 |
          std::uint64_t{file} << 33;
 }

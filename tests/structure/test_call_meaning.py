@@ -71,6 +71,14 @@ LACKING = {
         f"{MPI_READ} | reads file shared ordered bytes(count*type_bytes) | extra(type_bytes)",
         "ordered is shared and collective",
     ),
+    "what was received": (
+        "mpi int MPI_New comm:comm status:status | receives message | order",
+        "extra(got_source got_tag)",
+    ),
+    "that it orders processes": (
+        "mpi int MPI_New rank:dest comm:comm | sends message",
+        "rank is for calls that order processes",
+    ),
     "what HDF5 selected": ("hdf5 int H5Dnew hid:dataset | reads dataset", "extra("),
 }
 

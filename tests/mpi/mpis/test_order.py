@@ -4,6 +4,7 @@ the program calls its MPI by itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,25 @@ def analysed(place: Place) -> None:
     assert summaries[0] == summaries[1], summaries
 
 
+def inside(place: Place) -> None:
+    """What MPI does to files inside a call that orders ranks stands there as without order."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "order_calls.c", "-ldl")
+    written = []
+    for order in (1, 0):
+        place.clear()
+        place.right(place.mpi(2, program, "waits", IOTUNE_ORDER=order, IOTUNE_DB="none",
+                              IOTUNE_EXCLUDE="*/said.*"))  # fmt: skip
+        written.append([(call["rank"], call["name"], call["keys"], call["numbers"])
+                        for call in place.calls()
+                        if call["name"] in ("write", "pwrite", "pwritev")])  # fmt: skip
+        assert {keys[0] % 2 for _, _, keys, _ in written[-1]} == {0, 1}, written[-1]
+    assert sorted(written[0]) == sorted(written[1]), written
+
+
 def fortran(place: Place, name: str) -> None:
     """Each binding's calls stand there once, whichever of MPI's names it calls below."""
     mpi = find_mpi(name)
@@ -137,8 +157,9 @@ def fortran(place: Place, name: str) -> None:
 
 
 if __name__ == "__main__":
-    cases = {f"{what}-{name}": partial(part, name=name, what=what)
-             for what in PARTS for name in NAMES}  # fmt: skip
-    cases |= {f"left-{name}": partial(left, name=name) for name in NAMES}
-    cases["analysed"] = analysed
-    main(cases | {f"fortran-{name}": partial(fortran, name=name) for name in NAMES})
+    cases: dict[str, Callable[[Place], None]] = {"analysed": analysed, "inside": inside}
+    for name in NAMES:
+        cases |= {f"{what}-{name}": partial(part, name=name, what=what) for what in PARTS}
+        cases[f"left-{name}"] = partial(left, name=name)
+        cases[f"fortran-{name}"] = partial(fortran, name=name)
+    main(cases)

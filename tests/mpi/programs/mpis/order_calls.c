@@ -1,6 +1,6 @@
 /* order_calls PART: blocking calls between two ranks (order_say.h). Part `where` also says which
  * library the next call of each function would go to; part `files` also writes data.bin, between
- * kSelf messages to itself. */
+ * kSelf messages to itself; part `waits` writes it by requests. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -172,6 +172,24 @@ static void write_between_messages(void) {
   MPI_File_close(&file);
 }
 
+/* ROMIO moves the data of these inside MPI_Wait. */
+static void write_by_requests(void) {
+  enum { kOpens = 2 }; /* under an even descriptor and an odd one */
+  static const char* const names[kOpens] = {"data.0", "data.1"};
+  MPI_File files[kOpens];
+  MPI_Request request;
+  for (int k = 0; k < kOpens; ++k) {
+    MPI_File_open(MPI_COMM_WORLD, names[k], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                  &files[k]);
+  }
+  for (int i = 0; i < kWrites * kOpens; ++i) {
+    const MPI_Offset at = (MPI_Offset)sizeof g_rank * (2 * i + g_rank);
+    MPI_File_iwrite_at_all(files[i % kOpens], at, &g_rank, 1, MPI_INT, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  for (int k = 0; k < kOpens; ++k) MPI_File_close(&files[k]);
+}
+
 static void say_where(void) {
   const ElfW(Rela)* slots = NULL;
   const ElfW(Sym)* symbols = NULL;
@@ -206,5 +224,6 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (g_rank == 0 && strcmp(argv[1], "where") == 0) say_where();
   if (strcmp(argv[1], "files") == 0) write_between_messages();
+  if (strcmp(argv[1], "waits") == 0) write_by_requests();
   return MPI_Finalize();
 }
