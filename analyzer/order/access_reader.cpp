@@ -5,9 +5,9 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/order/access_notes.h"
-#include "analyzer/order/file_names.h"
-#include "analyzer/order/process_accesses.h"
+#include "analyzer/order/accesses/access_notes.h"
+#include "analyzer/order/accesses/file_names.h"
+#include "analyzer/order/accesses/process_accesses.h"
 
 namespace iotune::analyzer {
 namespace {

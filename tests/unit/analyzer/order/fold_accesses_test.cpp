@@ -1,5 +1,5 @@
 // Accesses that were folded are still all there, and regular ones are few loops.
-#include "analyzer/order/fold_accesses.h"
+#include "analyzer/order/accesses/fold_accesses.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/order/file_handles.h"
+#include "analyzer/order/accesses/file_handles.h"
 
 #include "analyzer/calls/call_facts.h"
 

@@ -1,4 +1,4 @@
-#include "analyzer/order/access_notes.h"
+#include "analyzer/order/accesses/access_notes.h"
 
 #include <algorithm>
 

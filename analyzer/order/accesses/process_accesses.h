@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/order/access_notes.h"
 #include "analyzer/order/access_reader.h"
-#include "analyzer/order/changed_bytes.h"
-#include "analyzer/order/file_handles.h"
+#include "analyzer/order/accesses/access_notes.h"
+#include "analyzer/order/accesses/changed_bytes.h"
+#include "analyzer/order/accesses/file_handles.h"
 #include "recorder/read/call_walk.h"
 
 namespace iotune::analyzer {

@@ -11,7 +11,7 @@
 
 #include "analyzer/calls/call_owners.h"
 #include "analyzer/calls/mpi_accesses.h"
-#include "analyzer/order/file_names.h"
+#include "analyzer/order/accesses/file_names.h"
 #include "recorder/read/call.h"
 #include "recorder/read/call_arguments.h"
 

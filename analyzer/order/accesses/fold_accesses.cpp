@@ -1,4 +1,4 @@
-#include "analyzer/order/fold_accesses.h"
+#include "analyzer/order/accesses/fold_accesses.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analyzer/order/access_runs.h"
-#include "analyzer/order/fold_accesses.h"
+#include "analyzer/order/accesses/fold_accesses.h"
 
 namespace iotune::analyzer {
 

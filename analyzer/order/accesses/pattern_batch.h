@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/order/process_accesses.h"
+#include "analyzer/order/accesses/process_accesses.h"
 #include "recorder/read/call.h"
 #include "recorder/read/trace_blocks/stream_totals.h"
 
