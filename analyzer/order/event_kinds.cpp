@@ -24,15 +24,32 @@ bool is_part_of_file(Thing thing) {
   }
 }
 
+bool is_of_mpi_file(Thing thing) {
+  switch (thing) {
+    case Thing::kFile:
+    case Thing::kView:
+    case Thing::kPath:
+    case Thing::kRead:
+    case Thing::kWrite:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A call on a descriptor that does one of many things, as its first number says.
+bool has_command(const CallSignature& signature) {
+  const auto& arguments = signature.arguments;
+  return signature.layer == Layer::kPosix && arguments.size() > 1 && arguments[1].name == "command";
+}
+
 EventKind find_kind(const CallSignature& signature) {
   const recorder::CallMeaning& meaning = signature.meaning;
   const Thing thing = meaning.thing;
   const Verb verb = meaning.verb;
   if (signature.layer == Layer::kIotune || signature.transfer) return EventKind::kNone;
-  if (signature.layer == Layer::kMpiIo && !signature.name.starts_with("MPI_File_")) {
-    return EventKind::kMpi;
-  }
-  if (thing == Thing::kLock || signature.name == "fcntl") return EventKind::kLock;
+  if (signature.layer == Layer::kMpiIo && !is_of_mpi_file(thing)) return EventKind::kMpi;
+  if (thing == Thing::kLock || has_command(signature)) return EventKind::kLock;
   if (thing == Thing::kProcess) {
     const bool orders = verb == Verb::kCreates || verb == Verb::kOpens || verb == Verb::kCloses ||
                         verb == Verb::kCompletes;
@@ -65,10 +82,14 @@ EventKind event_kind_of(const CallSignature& signature) {
   return all[static_cast<std::size_t>(&signature - recorder::call_table().data())];
 }
 
+bool is_event_by_numbers(const CallSignature& signature) {
+  return has_command(signature);
+}
+
 EventKind event_kind(const recorder::Call& call) {
   if (call.signature() == nullptr) return EventKind::kNone;
   const EventKind kind = event_kind_of(*call.signature());
-  if (kind != EventKind::kLock || call.signature()->name != "fcntl") return kind;
+  if (kind != EventKind::kLock || !has_command(*call.signature())) return kind;
   return !call.numbers.empty() && is_lock(call.numbers[0]) ? kind : EventKind::kNone;
 }
 

@@ -25,5 +25,7 @@ EventKind event_kind(const recorder::Call& call);
 
 // The same of all calls of a function, but that fcntl is said to be a lock.
 EventKind event_kind_of(const recorder::CallSignature& signature);
+// Whether the numbers of a call say what it is: event_kind has to be asked for each.
+bool is_event_by_numbers(const recorder::CallSignature& signature);
 
 }  // namespace iotune::analyzer

@@ -1,7 +1,7 @@
 #include "analyzer/order/accesses/changed_bytes.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <map>
 #include <string_view>
 #include <vector>
 
@@ -18,15 +18,29 @@ constexpr std::int64_t kPunchHole = 2, kCollapse = 8, kZero = 16, kInsert = 32;
 
 enum class Way : std::uint8_t { kNone, kOpens, kOpensByMode, kCreates, kSetsSize, kMaps, kSpace };
 
-Way way_of(std::string_view name) {
-  static const std::map<std::string_view, Way> ways = {
-      {"open", Way::kOpens},          {"openat", Way::kOpens},
-      {"creat", Way::kCreates},       {"fopen", Way::kOpensByMode},
-      {"freopen", Way::kOpensByMode}, {"ftruncate", Way::kSetsSize},
-      {"truncate", Way::kSetsSize},   {"MPI_File_set_size", Way::kSetsSize},
-      {"mmap", Way::kMaps},           {"fallocate", Way::kSpace}};
-  const auto found = ways.find(name);
-  return found == ways.end() ? Way::kNone : found->second;
+bool has(const recorder::CallSignature& signature, std::string_view argument) {
+  return std::any_of(signature.arguments.begin(), signature.arguments.end(),
+                     [&](const auto& one) { return one.name == argument; });
+}
+
+// By meaning and arguments. MPI-IO's own truncation is seen as that of POSIX below it.
+Way way_of(const recorder::CallSignature& signature) {
+  using recorder::Thing;
+  using recorder::Verb;
+  const recorder::CallMeaning& meaning = signature.meaning;
+  const bool file = meaning.thing == Thing::kFile, path = meaning.thing == Thing::kPath;
+  if (signature.layer == Layer::kStdio) {
+    return meaning.opens() && file && has(signature, "mode") ? Way::kOpensByMode : Way::kNone;
+  }
+  if (signature.layer != Layer::kPosix) return Way::kNone;
+  if (file && meaning.verb == Verb::kOpens) return Way::kOpens;
+  if (file && meaning.verb == Verb::kCreates) return Way::kCreates;
+  if (meaning.thing == Thing::kMapping && meaning.verb == Verb::kOpens) return Way::kMaps;
+  if (meaning.verb != Verb::kChanges || !(file || path) || !has(signature, "bytes")) {
+    return Way::kNone;
+  }
+  if (!has(signature, "offset")) return Way::kSetsSize;
+  return has(signature, "mode") ? Way::kSpace : Way::kNone;
 }
 
 }  // namespace
@@ -35,7 +49,7 @@ bool changes_bytes(const recorder::CallSignature& signature) {
   static const std::vector<bool> all = [] {
     std::vector<bool> changes;
     for (const recorder::CallSignature& one : recorder::call_table()) {
-      changes.push_back(way_of(one.name) != Way::kNone);
+      changes.push_back(way_of(one) != Way::kNone);
     }
     return changes;
   }();
@@ -46,9 +60,9 @@ std::optional<ChangedBytes> changed_bytes(const recorder::Call& call,
                                           recorder::CallArguments& scratch) {
   const recorder::CallSignature& signature = *call.signature();
   if (!changes_bytes(signature) || !read_arguments(call, scratch)) return std::nullopt;
-  const Way way = way_of(signature.name);
+  const Way way = way_of(signature);
   const std::int64_t result = scratch.result.value_or(-1);
-  if (result < 0 || (signature.layer == Layer::kMpiIo && result != 0)) return std::nullopt;
+  if (result < 0) return std::nullopt;
   const auto number = [&](const char* name) { return scratch.number(signature, name).value_or(0); };
   const auto from = [](std::int64_t offset) {
     return ChangedBytes{offset, kMostBytes - offset, true, true, {}};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -18,17 +17,24 @@ using recorder::CallStream;
 
 enum class Change : std::uint8_t { kNone, kDeletes, kMoves, kLinks, kLinksSoftly };
 
+bool has(const recorder::CallSignature& signature, std::string_view argument) {
+  return std::any_of(signature.arguments.begin(), signature.arguments.end(),
+                     [&](const auto& one) { return one.name == argument; });
+}
+
+// By meaning, arguments, and those names that are the system's plain words.
 Change change_of(const CallStream& stream) {
-  static const std::map<std::string_view, Change> changes = {
-      {"unlink", Change::kDeletes},      {"unlinkat", Change::kDeletes},
-      {"remove", Change::kDeletes},      {"MPI_File_delete", Change::kDeletes},
-      {"H5Fdelete", Change::kDeletes},   {"rename", Change::kMoves},
-      {"renameat", Change::kMoves},      {"renameat2", Change::kMoves},
-      {"link", Change::kLinks},          {"linkat", Change::kLinks},
-      {"symlink", Change::kLinksSoftly}, {"symlinkat", Change::kLinksSoftly}};
   if (stream.signature == nullptr) return Change::kNone;
-  const auto found = changes.find(stream.name);
-  return found == changes.end() ? Change::kNone : found->second;
+  const recorder::CallSignature& signature = *stream.signature;
+  if (signature.layer != Layer::kPosix || signature.meaning.thing != recorder::Thing::kPath ||
+      signature.meaning.verb != recorder::Verb::kChanges) {
+    return Change::kNone;
+  }
+  if (has(signature, "target")) return Change::kLinksSoftly;
+  const std::string_view name = signature.name;
+  if (name == "unlink" || name == "remove") return Change::kDeletes;
+  if (name == "link") return Change::kLinks;
+  return has(signature, "from") && !has(signature, "flags") ? Change::kMoves : Change::kNone;
 }
 
 struct NameChange {

@@ -142,7 +142,7 @@ bool PatternBatch::may_be_woven(const std::vector<std::uint32_t>& turns) const {
       return false;
     }
     // Which of its calls are events depends on their numbers.
-    if (stream.signature != nullptr && stream.signature->name == "fcntl") return false;
+    if (stream.signature != nullptr && is_event_by_numbers(*stream.signature)) return false;
     if (std::count(turns.begin(), turns.end(), turns[i]) > 1) return false;
   }
   return true;

@@ -184,8 +184,6 @@ void ProcessReader::note_change(const Call& call, std::uint32_t file, const Call
   if (!changed) return;
   if (!changed->path.empty()) file = handles_.named(changed->path, call.start_ns);
   if (file == FileHandles::kNoFile) return;
-  // All ranks make it, and one of them is enough.
-  if (call.signature()->layer == Layer::kMpiIo && done_.rank > 0) return;
   notes_.add(*call.signature(), around,
              run_of(file, changed->write, changed->offset, changed->length), changed->truncates);
 }

@@ -100,7 +100,7 @@ OWN_BYTES: tuple[Snippet, ...] = (
 if (rank == 0) {
   MPI_File_write_at(file, 0, table, count, MPI_DOUBLE, &status);
 }
-/* and behind it each has a part of its own, that ends where the next begins */
+/* and behind it each has a part of its own */
 MPI_Offset at = bytes + (MPI_Offset)rank * bytes;
 MPI_File_write_at_all(file, at, data, count, MPI_DOUBLE, &status);
 """),
@@ -109,7 +109,7 @@ MPI_File_write_at_all(file, at, data, count, MPI_DOUBLE, &status);
 rank, header = 0, b"512 bytes of all".ljust(512)
 if rank == 0:
     os.pwrite(fd, header, 0)
-# and behind it each has a part of its own, that ends where the next begins
+# and behind it each has a part of its own
 os.pwrite(fd, data.tobytes(), len(header) + rank * data.nbytes)
 """),
 )
