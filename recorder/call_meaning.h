@@ -56,6 +56,7 @@ enum class Thing : std::uint8_t {
   kMessage,
   kPart,
   kRanks,
+  kWindow,
   // Of pseudo calls:
   kSetting,
   kDecision,

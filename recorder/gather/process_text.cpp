@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "core/abi/mpi_api.h"
 #include "core/files/process_files.h"
 #include "core/os/raw_syscall.h"
 #include "core/process/configuration.h"
@@ -40,11 +41,22 @@ void describe_world(ShortText<N>& text) noexcept {
   }
 }
 
+// What calls that order processes name the communicators by that nothing makes.
+template <std::size_t N>
+void describe_communicators(ShortText<N>& text) noexcept {
+  Provider* const world = world_provider();
+  const MpiApi* const mpi = g_records_order && world != nullptr ? mpi_api(*world) : nullptr;
+  if (mpi == nullptr) return;
+  text << "comm_world=" << std::uint64_t{mpi->constants.comm_world}
+       << "\ncomm_self=" << std::uint64_t{mpi->constants.comm_self} << '\n';
+}
+
 void add_world() noexcept {
   if (!buffer_exists()) return;
   static constinit ShortText<4608> text;
   text.clear();
   describe_world(text);
+  describe_communicators(text);
   add_process_text(text.c_str(), text.size());
 }
 
@@ -117,6 +129,7 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
   text << "pid=" << raw::getpid() << "\nparent=" << raw::getppid() << "\nhost=" << host_name()
        << "\nrun=" << run_id() << '\n';
   describe_world(text);
+  describe_communicators(text);
   add_state_folder(text);
   text << "program=";
   const char* const program = program_path();

@@ -22,6 +22,7 @@ THINGS = (
     *("file", "directory", "path", "pipe", "mapping", "view", "lock", "cache"),
     *("group", "dataset", "attribute", "object", "link", "type", "space", "plist", "events"),
     *("read", "write", "request", "process", "mpi", "message", "part", "ranks"),
+    "window",
     *NOTED,
 )
 WORDS = (

@@ -62,6 +62,17 @@ C_TYPES = {
     "intp": ("int*", "int*"),
     "outcount": ("int*", "int*"),
     "ints": ("const int*", "const int*"),
+    "op": ("Word", "MPI_Op"),
+    "group": ("Word", "MPI_Group"),
+    "owncount": ("const int*", "const int*"),
+    "counts": ("const int*", "const int*"),
+    "ownlargecount": ("const std::int64_t*", "const MPI_Count*"),
+    "largecounts": ("const std::int64_t*", "const MPI_Count*"),
+    "commp": ("void*", "MPI_Comm*"),
+    "samecommp": ("void*", "MPI_Comm*"),
+    "commof": ("void*", "MPI_Comm*"),
+    "winp": ("void*", "MPI_Win*"),
+    "winof": ("void*", "MPI_Win*"),
     "requestat": ("void*", "MPI_Request*"),
     "requestsat": ("void*", "MPI_Request*"),
     "fd": ("int", "int"),
@@ -74,8 +85,14 @@ C_TYPES = {
 ORDER_KINDS = {
     *("anytype", "rank", "tag", "requestp", "requestof", "requests", "requestat", "requestsat"),
     *("messagep", "messageof", "status", "statuses", "flagp", "intp", "outcount", "ints"),
+    *("op", "group", "owncount", "counts", "ownlargecount", "largecounts"),
+    *("commp", "samecommp", "commof", "winp", "winof"),
 }
-ARRAYS = ("dims", "hids", "uints", "requests", "requestsat", "statuses", "ints")
+NEW_COMMUNICATOR = ["new_rank", "new_size", "new_leader", "new_members"]
+ARRAYS = (
+    *("dims", "hids", "uints", "requests", "requestsat", "statuses", "ints"),
+    *("counts", "largecounts"),
+)
 
 
 @dataclass
@@ -189,6 +206,8 @@ def _order_problems(call: Call) -> list[str]:
         return [f"{kind} is for calls that order processes" for kind in kinds & ORDER_KINDS]
     if ("status" in kinds) != (call.extras == ["got_source", "got_tag"]):
         return ["a status, and no other call, needs extra(got_source got_tag)"]
+    if bool(kinds & {"commp", "samecommp"}) != (call.extras == NEW_COMMUNICATOR):
+        return [f"a new communicator, and no other call, needs extra({' '.join(NEW_COMMUNICATOR)})"]
     return []
 
 

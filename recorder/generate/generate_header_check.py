@@ -43,7 +43,10 @@ def conditions(call: Call) -> list[str]:
 def check_file(calls: list[Call], layer: str) -> str:
     header = {"hdf5": "<hdf5.h>", "mpi": "<mpi.h>"}[layer]
     # Where handles are pointers, one kind must not pass for another.
-    mpi_kinds = ("Comm", "Info", "File", "Datatype", "Errhandler", "Request", "Message")
+    mpi_kinds = (
+        *("Comm", "Info", "File", "Datatype", "Errhandler", "Request", "Message"),
+        *("Op", "Group", "Win"),
+    )
     kinds = mpi_kinds if layer == "mpi" else ()
     handles = " || ".join(f"std::is_same_v<Type, MPI_{kind}>" for kind in kinds) or "false"
     parts = [

@@ -49,9 +49,9 @@ void after_init(Provider& provider, int result) noexcept {
   int rank = 0, size = 1;
   mpi->MPI_Comm_rank(mpi->constants.comm_world, &rank);
   mpi->MPI_Comm_size(mpi->constants.comm_world, &size);
+  set_world_provider(&provider);
   set_world(rank, size, mpi->version, nullptr);
   settle_presence(size);
-  set_world_provider(&provider);
   set_quiet_rank(rank != 0);
   g_life_hooks.after_mpi_init(provider);
   // A rank that opens no file may be between two others in the order of theirs.

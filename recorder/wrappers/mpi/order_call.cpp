@@ -5,6 +5,7 @@
 
 #include "recorder/call_table.h"
 #include "recorder/meaning_by_call.h"
+#include "recorder/wrappers/mpi/order_comms.h"
 
 namespace iotune::recorder {
 namespace {
@@ -45,6 +46,12 @@ bool is_cancelled(Provider& provider, const std::byte* status) noexcept {
   int cancelled = 0;
   return mpi != nullptr && mpi->MPI_Test_cancelled != nullptr &&
          mpi->MPI_Test_cancelled(status, &cancelled) == 0 && cancelled != 0;
+}
+
+RankCounts rank_counts(const std::int64_t* words, const OrderWord* forms, std::size_t at) noexcept {
+  const bool large =
+      forms[at].form == OrderForm::kOwnLargeCount || forms[at].form == OrderForm::kLargeCounts;
+  return {static_cast<Word>(words[forms[at].of]), pointer<const void>(words[at]), large};
 }
 
 // An empty status, for what a call may leave as it is.
@@ -193,7 +200,8 @@ bool OrderFrame::did_nothing(const std::int64_t* words, const OrderWord* forms,
                                            std::int64_t count) noexcept {
   const MpiAbi abi = abi_of(*provider_);
   std::int64_t got[2] = {kNothingReceived, kNothingReceived};
-  bool has_status = false;
+  bool has_status = false, has_members = false;
+  CommMembers members;
   RecordWriter record(scope_, call_.number, Times::kOrder);
   for (std::size_t i = 0; i < arguments; ++i) {
     const std::int64_t word = words[i];
@@ -237,6 +245,30 @@ bool OrderFrame::did_nothing(const std::int64_t* words, const OrderWord* forms,
         has_status = true;
         if (readable) read_status(pointer<const std::byte>(word), got);
         break;
+      case OrderForm::kNewComm:
+      case OrderForm::kSameComm: {
+        const Word made = readable ? handle_at(*provider_, pointer<const void>(word)) : 0;
+        const bool null = is_null_comm(*provider_, made);
+        record.number(static_cast<std::int64_t>(null ? 0 : made));
+        has_members = true;
+        if (null) break;
+        members = members_of(*provider_, forms[i].form == OrderForm::kNewComm
+                                             ? made
+                                             : static_cast<Word>(words[forms[i].of]));
+        break;
+      }
+      case OrderForm::kOwnCount:
+      case OrderForm::kOwnLargeCount:
+        record.number(result == 0 ? own_count(*provider_, rank_counts(words, forms, i)) : -1);
+        break;
+      case OrderForm::kCounts:
+      case OrderForm::kLargeCounts:
+        if (result == 0) {
+          append_counts(record, *provider_, rank_counts(words, forms, i));
+        } else {
+          record.number(std::int64_t{-1});
+        }
+        break;
       case OrderForm::kInt:
       case OrderForm::kOutcount:
         record.number(readable ? std::int64_t{*pointer<const int>(word)} : -1);
@@ -248,6 +280,9 @@ bool OrderFrame::did_nothing(const std::int64_t* words, const OrderWord* forms,
   }
   record.number(std::int64_t{result});
   if (has_status) record.numbers({got[0], got[1]});
+  if (has_members) {
+    record.numbers({members.rank, members.size, members.leader, members.members});
+  }
   record.commit();
 }
 

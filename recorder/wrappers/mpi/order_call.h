@@ -33,9 +33,16 @@ enum class OrderForm : std::uint8_t {
   kFlag,        // not at all; where it is 0 the call is not recorded
   kInt,         // what stands there after the call
   kOutcount,    // the same; where it is not above 0 the call is not recorded
-  kInts
+  kInts,
+  kNewComm,   // a communicator after the call, and as extras its members
+  kSameComm,  // the same; its members are those of another communicator
+  kOwnCount,  // of counts for each rank of a communicator this rank's
+  kOwnLargeCount,
+  kCounts,  // which of them are not 0
+  kLargeCounts
 };
-// `of`: of an array the argument that says its length, itself or what stands there.
+// `of`: of an array the argument that says its length, itself or what stands there, or whose ranks
+// it is about.
 struct OrderWord {
   OrderForm form;
   std::uint8_t of;

@@ -12,7 +12,12 @@ from typing import Any
 from support.mpis import NAMES, compiled, find_mpi, linked_folders, use
 from support.place import Place, main, not_verified
 
-PARTS = {"blocking": "order_calls.c", "requests": "order_requests.c"}
+PARTS = {
+    "blocking": "order_calls.c",
+    "requests": "order_requests.c",
+    "collectives": "order_collectives.c",
+    "communicators": "order_communicators.c",
+}
 # Of what order_calls.c calls directly; a barrier is also for the log store.
 LEFT = {
     *("MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Iprobe"),

@@ -38,6 +38,21 @@ static inline long long of_message(MPI_Message message) {
   return word;
 }
 
+/* As the trace has it: FNV-1a of the ranks in MPI_COMM_WORLD of a communicator's members, of each
+ * four bytes. Here of 0, 1 … */
+static inline long long members_from(int first, int count) {
+  unsigned long long hash = 0xcbf29ce484222325u;
+  for (int rank = first; rank < first + count; ++rank) {
+    for (int byte = 0; byte < 4; ++byte) {
+      hash = (hash ^ (((unsigned)rank >> 8 * byte) & 0xff)) * 0x100000001b3u;
+    }
+  }
+  return (long long)hash;
+}
+static inline long long members(int count) {
+  return members_from(0, count);
+}
+
 static void say(const char* name, const long long* numbers, size_t count) {
   fputs(name, g_said);
   for (size_t i = 0; i < count; ++i) fprintf(g_said, " %lld", numbers[i]);
