@@ -197,6 +197,26 @@ int cut(int fd, std::int64_t bytes, Call call) noexcept {
                                          bytes);
 }
 
+// Of a lock on a range. It changes no data, and is recorded where order is asked for.
+bool is_lock(int command) noexcept {
+  return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
+         command == F_OFD_SETLKW;
+}
+int locked(int fd, int command, const struct flock* range, int (*real)(int, int, ...)) noexcept {
+  const auto word = reinterpret_cast<std::intptr_t>(range);
+  const auto call = [=] { return real(fd, command, range); };
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0 || range == nullptr) return call();
+  return recorded_call<Layer::kPosix, int>(call, [=](const CallScope& scope, int result) {
+    // What a call refused may lie nowhere.
+    struct flock asked = {};
+    if (result == 0) asked = *range;
+    record_traced_call(scope, CallNumber::kfcntl, fd, file,
+                       {command, word, result, asked.l_type, asked.l_whence, asked.l_start,
+                        asked.l_len});
+  });
+}
+
 int controlled(int fd, int command, void* argument, int (*real)(int, int, ...)) noexcept {
   const auto word = reinterpret_cast<std::intptr_t>(argument);
   if (command == F_SETFL) {
@@ -204,6 +224,9 @@ int controlled(int fd, int command, void* argument, int (*real)(int, int, ...)) 
     const int set = real(fd, command, argument);
     if (set == 0) set_appends(fd, (word & O_APPEND) != 0);
     return set;
+  }
+  if (g_records_order && is_lock(command)) {
+    return locked(fd, command, static_cast<const struct flock*>(argument), real);
   }
   if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return real(fd, command, argument);
   const int result = traced_call<Layer::kPosix, int>(

@@ -5,6 +5,7 @@
 
 #include "recorder/gather/run_buffers.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
+#include "recorder/wrappers/process/child_order.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 struct _IO_FILE;
@@ -23,6 +24,21 @@ auto with_child(Call call) noexcept {
   return result;
 }
 
+// `call` is given where the child's number is put.
+template <typename Call>
+int spawned(int* pid, Call call) noexcept {
+  if (!orders_children()) return call(pid);
+  CallScope scope{CallScope::OfOrder{}};
+  if (!scope.active()) return call(pid);
+  int own = 0;
+  int* const put = pid == nullptr ? &own : pid;
+  scope.start();
+  const int result = call(put);
+  scope.stop();
+  if (result == 0) record_child(scope, CallNumber::kposix_spawn, {0, std::int64_t{*put}});
+  return result;
+}
+
 }  // namespace
 
 extern "C" {
@@ -30,14 +46,18 @@ extern "C" {
 IOTUNE_EXPORT int posix_spawn(int* pid, const char* path, const void* actions, const void* traits,
                               char* const* arguments, char* const* variables) {
   static constinit NextSymbol next;
-  return with_child(
-      next.prepare<int>("posix_spawn", pid, path, actions, traits, arguments, variables));
+  return spawned(pid, [&](int* put) {
+    return with_child(
+        next.prepare<int>("posix_spawn", put, path, actions, traits, arguments, variables));
+  });
 }
 IOTUNE_EXPORT int posix_spawnp(int* pid, const char* path, const void* actions, const void* traits,
                                char* const* arguments, char* const* variables) {
   static constinit NextSymbol next;
-  return with_child(
-      next.prepare<int>("posix_spawnp", pid, path, actions, traits, arguments, variables));
+  return spawned(pid, [&](int* put) {
+    return with_child(
+        next.prepare<int>("posix_spawnp", put, path, actions, traits, arguments, variables));
+  });
 }
 
 IOTUNE_EXPORT int system(const char* command) {
