@@ -211,9 +211,9 @@ int locked(int fd, int command, const struct flock* range, int (*real)(int, int,
     // What a call refused may lie nowhere.
     struct flock asked = {};
     if (result == 0) asked = *range;
-    record_traced_call(scope, CallNumber::kfcntl, fd, file,
-                       {command, word, result, asked.l_type, asked.l_whence, asked.l_start,
-                        asked.l_len});
+    record_traced_call(
+        scope, CallNumber::kfcntl, fd, file,
+        {command, word, result, asked.l_type, asked.l_whence, asked.l_start, asked.l_len});
   });
 }
 

@@ -29,7 +29,8 @@ bool has_ended(int status) noexcept {
 }
 
 // `call` is given where the status is put, one of ours where the program wants none. Its child is
-// the result; one that only stopped has not ended. A wait may be cancelled, so this is not noexcept.
+// the result; one that only stopped has not ended. A wait may be cancelled, so this is not
+// noexcept.
 template <typename Call, typename... Numbers>
 int waited(CallNumber number, int* status, Call call, Numbers... numbers) {
   if (!orders_children()) return call(status);
@@ -41,7 +42,8 @@ int waited(CallNumber number, int* status, Call call, Numbers... numbers) {
   const int child = call(put);
   scope.stop();
   if (child > 0 && has_ended(*put)) {
-    record_child(scope, number, {std::int64_t{numbers}..., std::int64_t{child}, std::int64_t{*put}});
+    record_child(scope, number,
+                 {std::int64_t{numbers}..., std::int64_t{child}, std::int64_t{*put}});
   }
   return child;
 }

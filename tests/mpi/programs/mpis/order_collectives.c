@@ -14,10 +14,8 @@ static void at_once(void) {
   const int root = 1;
   SAY("MPI_Bcast", 2, root, g_word, MPI_Bcast(g_to, 2, MPI_INT, root, g_comm));
   SAY("MPI_Bcast", 0, 0, g_word, MPI_Bcast(g_to, 0, MPI_INT, 0, g_comm));
-  SAY("MPI_Reduce", 2, root, g_word,
-      MPI_Reduce(g_from, g_to, 2, MPI_INT, MPI_SUM, root, g_comm));
-  SAY("MPI_Allreduce", 1, g_word,
-      MPI_Allreduce(MPI_IN_PLACE, g_to, 1, MPI_INT, MPI_MAX, g_comm));
+  SAY("MPI_Reduce", 2, root, g_word, MPI_Reduce(g_from, g_to, 2, MPI_INT, MPI_SUM, root, g_comm));
+  SAY("MPI_Allreduce", 1, g_word, MPI_Allreduce(MPI_IN_PLACE, g_to, 1, MPI_INT, MPI_MAX, g_comm));
   SAY("MPI_Gather", 1, 2, root, g_word,
       MPI_Gather(g_from, 1, MPI_2INT, g_to, 2, MPI_INT, root, g_comm));
   SAY("MPI_Gatherv", g_rank, root, g_word,
@@ -53,11 +51,11 @@ static void done(long long error) {
   const int result = MPI_Wait(&g_request, MPI_STATUS_IGNORE);
   SAY("MPI_Wait", begun, result, kAnything, kAnything);
 }
-#define BEGUN(name, call, ...)                             \
-  do {                                                     \
-    const int error = call;                                \
+#define BEGUN(name, call, ...)                            \
+  do {                                                    \
+    const int error = call;                               \
     SAY(name, __VA_ARGS__, of_request(g_request), error); \
-    done(error);                                           \
+    done(error);                                          \
   } while (0)
 
 static void by_request(void) {
@@ -65,8 +63,8 @@ static void by_request(void) {
   BEGUN("MPI_Ibcast", MPI_Ibcast(g_to, 2, MPI_INT, 1, g_comm, &g_request), 2, 1, g_word);
   BEGUN("MPI_Ireduce", MPI_Ireduce(g_from, g_to, 2, MPI_INT, MPI_SUM, 1, g_comm, &g_request), 2, 1,
         g_word);
-  BEGUN("MPI_Iallreduce",
-        MPI_Iallreduce(g_from, g_to, 2, MPI_INT, MPI_SUM, g_comm, &g_request), 2, g_word);
+  BEGUN("MPI_Iallreduce", MPI_Iallreduce(g_from, g_to, 2, MPI_INT, MPI_SUM, g_comm, &g_request), 2,
+        g_word);
   BEGUN("MPI_Igather", MPI_Igather(g_from, 1, MPI_INT, g_to, 1, MPI_INT, 0, g_comm, &g_request), 1,
         1, 0, g_word);
   BEGUN("MPI_Igatherv",
@@ -85,15 +83,15 @@ static void by_request(void) {
         MPI_Iallgatherv(g_from, g_rank, MPI_INT, g_to, g_mixed, g_places, MPI_INT, g_comm,
                         &g_request),
         g_rank, g_rank, g_word);
-  BEGUN("MPI_Ialltoall", MPI_Ialltoall(g_from, 1, MPI_INT, g_to, 1, MPI_INT, g_comm, &g_request),
-        1, 1, g_word);
+  BEGUN("MPI_Ialltoall", MPI_Ialltoall(g_from, 1, MPI_INT, g_to, 1, MPI_INT, g_comm, &g_request), 1,
+        1, g_word);
   BEGUN("MPI_Ialltoallv",
         MPI_Ialltoallv(g_from, g_rank == 1 ? g_one : g_none, g_places, MPI_INT, g_to, g_mixed,
                        g_places, MPI_INT, g_comm, &g_request),
         1, 2, g_word);
   BEGUN("MPI_Ialltoallw",
-        MPI_Ialltoallw(g_from, g_rank == 1 ? g_one : g_none, g_none, g_types, g_to, g_mixed,
-                       g_none, g_types, g_comm, &g_request),
+        MPI_Ialltoallw(g_from, g_rank == 1 ? g_one : g_none, g_none, g_types, g_to, g_mixed, g_none,
+                       g_types, g_comm, &g_request),
         1, 2, g_word);
   BEGUN("MPI_Ireduce_scatter",
         MPI_Ireduce_scatter(g_from, g_to, g_mixed, MPI_INT, MPI_SUM, g_comm, &g_request), g_rank,
@@ -126,8 +124,7 @@ static void among_neighbours(void) {
         MPI_Ineighbor_allgather(g_from, 1, MPI_INT, g_to, 1, MPI_INT, ring, &g_request), 1, 1,
         word);
   BEGUN("MPI_Ineighbor_alltoall",
-        MPI_Ineighbor_alltoall(g_from, 1, MPI_INT, g_to, 1, MPI_INT, ring, &g_request), 1, 1,
-        word);
+        MPI_Ineighbor_alltoall(g_from, 1, MPI_INT, g_to, 1, MPI_INT, ring, &g_request), 1, 1, word);
   result = MPI_Comm_free(&ring);
   SAY("MPI_Comm_free", word, result);
 }
@@ -167,8 +164,8 @@ static void large(void) {
   SAY("MPI_Allgatherv_c", g_rank, g_rank, g_word,
       MPI_Allgatherv_c(g_from, g_rank, MPI_INT, g_to, g_large_mixed, g_large_places, MPI_INT,
                        g_comm));
-  BEGUN("MPI_Iallreduce_c",
-        MPI_Iallreduce_c(g_from, g_to, 2, MPI_INT, MPI_SUM, g_comm, &g_request), 2, g_word);
+  BEGUN("MPI_Iallreduce_c", MPI_Iallreduce_c(g_from, g_to, 2, MPI_INT, MPI_SUM, g_comm, &g_request),
+        2, g_word);
 }
 #else
 static void large(void) {

@@ -62,8 +62,7 @@ static void splits(void) {
     SAY("MPI_Comm_split", g_world, -32766, 3, 0, result, -1, 0, -1, 0);
   }
   result = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 2, MPI_INFO_NULL, &g_made);
-  MADE("MPI_Comm_split_type", g_rank, 2, 0, members(2), g_world, MPI_COMM_TYPE_SHARED, 2,
-       g_info);
+  MADE("MPI_Comm_split_type", g_rank, 2, 0, members(2), g_world, MPI_COMM_TYPE_SHARED, 2, g_info);
   release();
 }
 
@@ -88,7 +87,7 @@ static void of_groups(void) {
 
 static void topologies(void) {
   int sizes[2] = {2, 1}, periods[2] = {0, 1}, remain[2] = {1, 0}, index[2] = {1, 2},
-      edges[2] = {1, 0}, sources[1], degree[1] = {1};
+      edges[2] = {1, 0}, sources[1], degree[1] = {1}; /* a weight, too */
   int result = MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, periods, 0, &g_made);
   MADE("MPI_Cart_create", g_rank, 2, 0, members(2), g_world, 2, 2, 2, 1, 2, 0, 1, 0);
   MPI_Comm grid = g_made;
@@ -101,13 +100,13 @@ static void topologies(void) {
   MADE("MPI_Graph_create", g_rank, 2, 0, members(2), g_world, 2, 0);
   release();
   sources[0] = g_other;
-  result = MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, MPI_UNWEIGHTED, 1, sources,
-                                          MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &g_made);
+  result = MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, degree, 1, sources, degree,
+                                          MPI_INFO_NULL, 0, &g_made);
   MADE("MPI_Dist_graph_create_adjacent", g_rank, 2, 0, members(2), g_world, 1, 1, g_other, 1, 1,
        g_other, g_info, 0);
   release();
   sources[0] = g_rank;
-  result = MPI_Dist_graph_create(MPI_COMM_WORLD, 1, sources, degree, &g_other, MPI_UNWEIGHTED,
+  result = MPI_Dist_graph_create(MPI_COMM_WORLD, 1, sources, degree, &g_other, degree,
                                  MPI_INFO_NULL, 0, &g_made);
   MADE("MPI_Dist_graph_create", g_rank, 2, 0, members(2), g_world, 1, g_info, 0);
   release();
@@ -116,8 +115,8 @@ static void topologies(void) {
 /* Whom these order is not known: they say no leader. */
 static void between(void) {
   int result = MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, g_other, 11, &g_made);
-  MADE("MPI_Intercomm_create", 0, 1, kUnknownLeader, 0, of_comm(MPI_COMM_SELF), 0, g_world,
-       g_other, 11);
+  MADE("MPI_Intercomm_create", 0, 1, kUnknownLeader, 0, of_comm(MPI_COMM_SELF), 0, g_world, g_other,
+       11);
   MPI_Comm inter = g_made;
   int value = 0;
   int counts[1] = {1}, places[1] = {0};
