@@ -126,8 +126,8 @@ def test_the_vocabulary_is_documented_and_used() -> None:
 
 # Names of calls that are words as well, or names of settings and predictors.
 ORDINARY = {
-    *("access", "close", "fallocate", "link", "open", "pipe", "read", "readahead", "remove"),
-    *("rename", "rewind", "splice", "stat", "truncate", "unlink", "write"),
+    *("access", "close", "fallocate", "fork", "link", "open", "pipe", "read", "readahead"),
+    *("remove", "rename", "rewind", "splice", "stat", "truncate", "unlink", "wait", "write"),
 }
 # Rooms and files that read traces: none of them may know a call by its name.
 READERS = ("analyzer/", "recorder/read/", "recorder/write/", "python/bindings/")

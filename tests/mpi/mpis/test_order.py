@@ -60,7 +60,11 @@ def part(place: Place, name: str, what: str) -> None:
     assert {head["dropped"] for head in place.heads()} == {0}
     for rank in (0, 1):
         found, expected = recorded(place, rank), said(place, rank)
-        assert found.pop()[0] == "MPI_Barrier"  # the program's own
+        # The program's own.
+        worlds = {head["attributes"]["comm_world"] for head in place.heads()
+                  if head["attributes"]["rank"] == str(rank)}  # fmt: skip
+        assert worlds == {str(comm) for comm in found[-1][1][:1]}
+        assert found.pop()[0] == "MPI_Barrier"
         for one, other in zip(found, expected):
             assert is_as_said(one, other), (rank, one, other)
         assert len(found) == len(expected)
