@@ -176,13 +176,6 @@ const Plan& plan_of(const CallSignature& signature) {
   return all[static_cast<std::size_t>(&signature - recorder::call_table().data())];
 }
 
-// MPICH's and the standard ABI's. Others have addresses (OrderPlace::unbound_is_world).
-std::int64_t comm_of(std::int64_t word) {
-  if (word == 0x44000000 || word == 257) return OrderEvent::kWorld;
-  if (word == 0x44000001 || word == 258) return OrderEvent::kSelf;
-  return word;
-}
-
 // The words of one call.
 class Words {
  public:
@@ -233,6 +226,12 @@ void decode_requests(const Words& words, OrderEvent& event) {
 }
 
 }  // namespace
+
+std::int64_t CallDecoder::comm_of(std::int64_t handle) const {
+  if (handle == fixed_.world) return OrderEvent::kWorld;
+  if (handle == fixed_.self) return OrderEvent::kSelf;
+  return handle;
+}
 
 bool CallDecoder::decode(const recorder::Call& call, OrderEvent& event) {
   const CallSignature* const signature = call.signature();

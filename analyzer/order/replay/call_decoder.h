@@ -13,17 +13,27 @@ namespace iotune::analyzer {
 // Reads the calls of one process. MPI's argument names are those of the standard.
 class CallDecoder {
  public:
+  // The process's handles of MPI_COMM_WORLD and MPI_COMM_SELF; those of MPICH's ABI where the trace
+  // does not say.
+  struct FixedComms {
+    std::int64_t world = 0x44000000, self = 0x44000001;
+  };
+
   // The process of a process id on the same host, UINT32_MAX if it has no record; the number of
   // the host.
-  CallDecoder(std::function<std::uint32_t(std::int64_t)> process_of, std::int64_t host)
-      : process_of_(std::move(process_of)), host_(host) {}
+  CallDecoder(std::function<std::uint32_t(std::int64_t)> process_of, std::int64_t host,
+              FixedComms fixed)
+      : process_of_(std::move(process_of)), host_(host), fixed_(fixed) {}
 
   // Fills a cleared event, but for its number. False: the call orders nothing.
   bool decode(const recorder::Call& call, OrderEvent& event);
 
  private:
+  std::int64_t comm_of(std::int64_t handle) const;
+
   std::function<std::uint32_t(std::int64_t)> process_of_;
   std::int64_t host_;
+  FixedComms fixed_;
   recorder::CallArguments arguments_;
 };
 

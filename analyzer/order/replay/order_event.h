@@ -95,8 +95,6 @@ struct OrderPlace {
   std::int64_t rank = -1;   // in it; below 0: the process is in none
   std::int64_t world_size = 0;
   std::uint32_t forked_by = UINT32_MAX;  // its events begin at this process's kFork event
-  // MPI_COMM_WORLD has no number of its own: it is the handle that no call made.
-  bool unbound_is_world = false;
 };
 
 // One process's events as a stream; they are gone through twice.

@@ -12,7 +12,6 @@ ProcessLine::ProcessLine(ReplayState& state, OrderEventSource& source, std::uint
       receives_(source),
       row_(state.result->clocks().make()),
       was_forked_(source.place().forked_by == UINT32_MAX),
-      unbound_is_world_(source.place().unbound_is_world),
       wanted_(std::move(wanted)),
       world_(world) {
   source.rewind();
@@ -88,8 +87,7 @@ CommId ProcessLine::comm_of(const OrderEvent& event) {
   }
   const auto& handles = event.on_file ? files_ : comms_;
   const auto found = handles.find(event.comm);
-  if (found != handles.end()) return found->second;
-  return unbound_is_world_ && !event.on_file ? world_ : kUnknownComm;
+  return found == handles.end() ? kUnknownComm : found->second;
 }
 
 void ProcessLine::bind(const Operation& operation, CommId made) {

@@ -95,7 +95,7 @@ class ProcessLine {
   PostedReceives receives_;
   ClockStore::Row row_;
   OrderEvent event_;
-  bool has_event_ = false, begun_ = false, was_forked_, unbound_is_world_;
+  bool has_event_ = false, begun_ = false, was_forked_;
   std::size_t done_ = 0;  // of the operations that the event ends
   std::vector<Operation> here_;
   std::vector<std::uint64_t> wanted_;

@@ -110,7 +110,6 @@ void add_events(const recorder::TraceIndex& index, std::uint32_t first,
     place.world = number_for(worlds, {first, text_of(attributes, "run")});
     place.rank = number_of(attributes, "rank", -1);
     place.world_size = number_of(attributes, "size", 0);
-    place.unbound_is_world = text_of(attributes, "mpi").find("Open MPI") != std::string::npos;
     const auto parent = by_pid->find(HostPid(host, number_of(attributes, "parent", -1)));
     if (parent != by_pid->end() && parent->second != first + p) {
       place.forked_by = parent->second;
@@ -123,8 +122,11 @@ void add_events(const recorder::TraceIndex& index, std::uint32_t first,
       const auto found = by_pid->find(HostPid(host, pid));
       return found == by_pid->end() ? UINT32_MAX : found->second;
     };
+    CallDecoder::FixedComms fixed;
+    fixed.world = number_of(attributes, "comm_world", fixed.world);
+    fixed.self = number_of(attributes, "comm_self", fixed.self);
     to.push_back(std::make_unique<RecordedEvents>(
-        index, p, place, CallDecoder(process_of, number_for(hosts, host))));
+        index, p, place, CallDecoder(process_of, number_for(hosts, host), fixed)));
   }
 }
 

@@ -9,12 +9,10 @@ import pytest
 import tomllib
 
 from support.installed.brute_force import MODELS, judge
-from support.installed.order_runs import lacking
 from support.installed.paper_programs import PATH, PROGRAMS, put_down
 from support.repository import TESTS
 
 EXPECTED: dict[str, Any] = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())
-LACKING = lacking("MPI_Send", "MPI_Bcast", "MPI_Comm_split", "fork")
 FORMS = [(name, form) for name in EXPECTED for form in ("race", "ordered")]
 
 
@@ -33,7 +31,6 @@ def test_each_model_asks_for_more_than_the_weaker_ones(name: str) -> None:
     assert EXPECTED[name]["race"] != EXPECTED[name]["ordered"]
 
 
-@pytest.mark.skipif(bool(LACKING), reason=LACKING)
 @pytest.mark.parametrize("below", [True, False], ids=["posix-inside", "mpi-alone"])
 @pytest.mark.parametrize(("name", "form"), FORMS)
 def test_a_small_program_on_paper(name: str, form: str, below: bool, tmp_path: Path) -> None:

@@ -8,11 +8,8 @@ import pytest
 
 from support.installed.brute_force import Judge, judge
 from support.installed.drawn_order import draw_trace
-from support.installed.order_runs import lacking, verdicts_of, with_conflicts
+from support.installed.order_runs import verdicts_of, with_conflicts
 from support.installed.order_steps import read_history
-
-LACKING = lacking("MPI_Send", "MPI_Bcast", "MPI_Comm_split", "fork", verify=True)
-pytestmark = pytest.mark.skipif(bool(LACKING), reason=LACKING)
 
 
 def check(seeds: range, folder: Path) -> None:

@@ -11,11 +11,10 @@ import pytest
 import tomllib
 
 from support.installed.brute_force import MODELS, judge
-from support.installed.order_runs import compiled_programs, lacking, recorded, verdicts_of, verified
+from support.installed.order_runs import compiled_programs, recorded, verdicts_of, verified
 from support.mpis import Mpi, find_mpi
 
-LACKING = lacking("MPI_Send", "MPI_Bcast", "MPI_Comm_split", "fork", verify=True)
-pytestmark = [pytest.mark.mpi, pytest.mark.skipif(bool(LACKING), reason=LACKING)]
+pytestmark = pytest.mark.mpi
 
 EXPECTED: dict[str, Any] = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())
 Programs = dict[str, Path]

@@ -10,24 +10,14 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
+from iotune import verify
 from iotune.cli import app
-from iotune.command_table import COMMANDS
-from iotune.core import call_table, native_part
 from support.mpis import OPEN_MPI, Mpi
 from support.preloaded import plain_environment
 from support.repository import program_source
 
 SECONDS = 120
 BYTES = 256  # more than any of the programs touches
-
-
-def lacking(*calls: str, verify: bool = False) -> str:
-    """What of the recorder and of `iotune verify` is not yet there; "" when all is."""
-    known = {row["name"] for row in call_table()}
-    missing = [name for name in calls if name not in known]
-    if verify and not ("verify" in COMMANDS and hasattr(native_part(), "verdicts")):
-        missing.append("iotune verify")
-    return f"not yet there: {', '.join(missing)}" if missing else ""
 
 
 def compiled_programs(mpi: Mpi, names: list[str], folder: Path) -> dict[str, Path]:
@@ -76,8 +66,8 @@ def verdicts_of(trace: Path) -> dict[str, dict[str, int]]:
     """What iotune finds, in the words of the brute force: by file the pairs, and by model those
     that are not properly synchronised.
     """
-    files = native_part().verdicts([trace])["files"]
-    return {file["path"]: {"pairs": file["pairs"], **file["wrong"]} for file in files}
+    files = verify.verdicts_of([trace]).files
+    return {file.path: {"pairs": file.pairs, **file.violations} for file in files}
 
 
 def verified(trace: Path) -> dict[str, dict[str, int]]:
