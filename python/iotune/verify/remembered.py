@@ -18,8 +18,7 @@ from iotune.errors import Error
 from iotune.locations import make_private, state_dir
 from iotune.output_file import write_text
 from iotune.traces.trace import Trace
-from iotune.verify.show import why_broken
-from iotune.verify.verdicts import KEPT_BY, MODELS, Verdicts
+from iotune.verify.verdicts import KEPT_BY, MODELS, Verdicts, why_broken
 
 NEVER_VERIFIED = "never verified: iotune run --order records what iotune verify needs"
 _MOST = 500  # programs and numbers of ranks

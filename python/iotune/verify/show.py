@@ -11,7 +11,14 @@ from iotune.reports.tables import Column, count_text, paragraph, size_text, tabl
 from iotune.talk import data, say
 from iotune.traces.trace import Trace
 from iotune.verify.conflicts import KINDS, Conflicts, FileConflicts, Place, SiteConflicts
-from iotune.verify.verdicts import KEPT_BY, MODELS, FileVerdict, Verdicts, Violation
+from iotune.verify.verdicts import (
+    KEPT_BY,
+    MODELS,
+    FileVerdict,
+    Verdicts,
+    Violation,
+    why_broken,
+)
 
 _KINDS = [Column(kind, number=True) for kind in KINDS]
 _MODELS = [Column(model, number=True) for model in MODELS.values()]
@@ -65,15 +72,6 @@ def show_answer(service: str, found: Verdicts) -> None:
         data(f"no: {kept}, and {why_broken(broken[0], model)}")
     else:
         data(f"yes: {kept}, and all conflicts are properly synchronised under it")
-
-
-def why_broken(file: FileVerdict, model: str) -> str:
-    """The file's violations of a model, the example and what is missing."""
-    (site, *_) = [one for one in file.sites if one.model == model]
-    text = f"{file.violations[model]:,} of {file.pairs:,} pairs of {file.path} need more"
-    if site.example is not None:
-        text += f": {_place(site.example[0], False)}, {_place(site.example[1], False)}"
-    return f"{text}; {site.missing}" if site.missing else text
 
 
 def _none(found: Conflicts) -> str:

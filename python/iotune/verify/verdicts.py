@@ -95,6 +95,15 @@ def verdicts_of(traces: Sequence[Path]) -> Verdicts:
     return Verdicts(conflicts_from(found), recorded, files, unknown)
 
 
+def why_broken(file: FileVerdict, model: str) -> str:
+    """The file's violations of a model that it breaks, the example and what is missing."""
+    (site, *_) = [one for one in file.sites if one.model == model]
+    text = f"{file.violations[model]:,} of {file.pairs:,} pairs of {file.path} need more"
+    if site.example is not None:
+        text += ": " + ", ".join(f"{place.who} {place.deed}" for place in site.example)
+    return f"{text}; {site.missing}" if site.missing else text
+
+
 def _file(row: dict[str, Any]) -> FileVerdict:
     sites = [
         Violation(
