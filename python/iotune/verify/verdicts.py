@@ -10,9 +10,9 @@ from typing import Any
 from iotune import core
 from iotune.verify.conflicts import Conflicts, Place, conflicts_from
 
-# By the keys of --json. The order is that of docs/verify.md, the strictest promise first.
+# By the keys of --json. The order is that of docs/explain/verify.md, the strictest promise first.
 MODELS = {"posix": "POSIX", "commit": "commit", "session": "session", "mpiio": "MPI-IO"}
-# What keeps less than POSIX, and the model that it keeps (docs/verify.md, "It decides").
+# What keeps less than POSIX, and the model that it keeps (docs/explain/verify.md, "It decides").
 KEPT_BY = {"logstore": "mpiio", "cache": "session", "nfs": "session"}
 
 
