@@ -142,7 +142,9 @@ def _union(parts: list[Covered]) -> int | None:
 
 
 def _overlapping(facts: Facts) -> Sighting | None:
-    """Bytes that two processes wrote, however few."""
+    """Bytes that two ranks wrote, however few. Commands of a script, which are no ranks, write the
+    same file one after the other.
+    """
     if not _several_write(facts):
         return None
     found = []
@@ -161,7 +163,7 @@ def _overlapping(facts: Facts) -> Sighting | None:
         found.append(counted(text, file.path, "", ranks, 0, end - first, {}))
     if not found:
         return None
-    summary = f"two processes write the same bytes of {count_text(len(found), 'file')}"
+    summary = f"two ranks write the same bytes of {count_text(len(found), 'file')}"
     return Sighting(found, summary, severity=MEDIUM)
 
 
@@ -175,7 +177,7 @@ def _several_write(facts: Facts) -> bool:
 
 def _is_of_program(one: SiteConflicts) -> bool:
     """Not HDF5's own metadata, nor aggregators of collective transfers, which MPI-IO orders."""
-    if one.kind != WRITE_WRITE or any(each.metadata for each in one.example):
+    if one.kind != WRITE_WRITE or any(each.metadata or each.rank < 0 for each in one.example):
         return False
     return not all(each.collective for each in one.example)
 
