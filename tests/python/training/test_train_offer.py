@@ -84,13 +84,14 @@ def test_the_latest_offer_of_a_pattern_is_reported(known, tmp_path) -> None:
     [found] = all_offered(Answers(known), run_of(tmp_path, row=7))
     assert found.offer == offer(2.5)
     assert found.offer.is_worth_it
-    first, second = found.lines()
+    first, second, third = found.lines()
+    assert third.startswith("never verified")
     assert "write 3.00x (2.50 to 4.00), write and read back 2.00x (1.50 to 2.50)" in first
     assert "never taken by itself" in second
     assert second.endswith(" -n 2 ./columns '4 rows'")
     assert f"iotune run --logstore {tmp_path} -- mpirun" in second
     (tmp_path / "columns0.h5").write_text("old")
-    assert f"first move {tmp_path}/columns0.h5 away" in found.lines()[2]
+    assert f"first move {tmp_path}/columns0.h5 away" in found.lines()[3]
     assert found.as_json()["in_the_way"] == [str(tmp_path / "columns0.h5")]
 
 

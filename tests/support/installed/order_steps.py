@@ -117,8 +117,8 @@ AMOUNT = {
     **dict.fromkeys(("Scatter", "Scatterv", "Allgather", "Reduce_scatter_block"), "recvcount"),
     "Allgatherv": "recvcounts",  # of them this rank's own is recorded
 }
-# What is collective on an open file and taken for all to all (docs/explain/verify.md): the standard does
-# not promise it, usual MPIs do so, and VerifyIO counts it so.
+# What is collective on an open file and taken for all to all (docs/explain/verify-models.md): the
+# standard does not promise it, usual MPIs do so, and VerifyIO counts it so.
 FILE_ALL_TO_ALL = {f"MPI_File_{what}" for what in ("open", "close", "sync", "set_size", "set_view")}
 MAKES = {name for name in ALL_TO_ALL if "omm_" in name or "create" in name}
 
