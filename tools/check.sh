@@ -35,30 +35,6 @@ step() { # name command…
   return $status
 }
 
-# A step at the lowest priority beside those that follow, which wait for ranks and for the kernel half
-# of their time. It has a home of its own. What it printed comes with join_beside.
-beside() { # name command…
-  beside_name=$1 beside_began=$SECONDS
-  shift
-  (
-    renice -n 19 "$BASHPID" >/dev/null
-    for kind in DATA STATE CONFIG CACHE; do
-      export "XDG_${kind}_HOME=$PWD/$results/home-beside/${kind,,}"
-    done
-    "$@"
-  ) >"$results/beside.txt" 2>&1 &
-  beside_pid=$!
-  trap 'kill "$beside_pid" 2>/dev/null' EXIT
-}
-join_beside() {
-  local status=0
-  wait "$beside_pid" || status=$?
-  trap - EXIT
-  printf '\n== %s\n' "$beside_name"
-  cat "$results/beside.txt"
-  steps+=("$status $((SECONDS - beside_began)) $beside_name (beside the others)")
-}
-
 native() { # preset target…
   cmake --preset "$1" -U 'SKBUILD*' --log-level=NOTICE &&
     cmake --build --preset "$1" --target "${@:2}"
@@ -125,13 +101,10 @@ case $suite in
     step "pytest: structure" run_pytest structure -n 2 tests/structure
     ;;
   check)
-    built=0
-    step "build (preset dev)" native dev all || built=$?
-    beside "pytest: the rest" run_pytest python -n 2 --dist loadfile -m "not mpi and not soak" \
-      tests/structure tests/python tests/zoo
-    [ "$built" -ne 0 ] || step "ctest" run_ctest build/dev ctest -LE soak
+    step "build (preset dev)" native dev all && step "ctest" run_ctest build/dev ctest -LE soak
     step "pytest: what starts MPI" run_pytest mpi -m "mpi and not soak" tests/python tests/zoo
-    join_beside
+    step "pytest: the rest" run_pytest python -n 2 --dist loadfile -m "not mpi and not soak" \
+      tests/structure tests/python tests/zoo
     step "ruff and mypy" tools/lint.sh python
     ;;
   soak)
