@@ -8,6 +8,7 @@
 
 #include "analyzer/order/count_overlaps.h"
 #include "analyzer/order/overlap_counter.h"
+#include "analyzer/summary/saturating.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -57,10 +58,6 @@ void groups_of_file(std::vector<BoundedSite>& sites,
   }
 }
 
-std::uint64_t added(std::uint64_t a, std::uint64_t b) {
-  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 ConflictKind kind_of(const CallSite& a, bool a_writes, const CallSite& b, bool b_writes) {
   if (a.truncates || b.truncates) return ConflictKind::kTruncate;
   return a_writes && b_writes ? ConflictKind::kWriteWrite : ConflictKind::kWriteRead;
@@ -84,6 +81,22 @@ std::string site_text(const CallSite& site) {
   text += site.function->name;
   if (site.truncates && site.function->meaning.opens()) text += " (empties it)";
   return text;
+}
+
+ConflictPlace place_of(const TraceAccesses& trace, const AccessRun& run, const SiteRuns& of) {
+  const ProcessAccesses& process = trace.processes[of.process];
+  const CallSite& site = process.sites[of.site()];
+  ConflictPlace place{};
+  place.rank = process.rank;
+  place.offset = run.start;
+  place.length = run.length;
+  place.process = of.process;
+  place.segment = run.segment;
+  place.write = run.write;
+  place.truncates = site.truncates;
+  place.metadata = site.hdf5 != nullptr && site.dataset.empty();
+  place.collective = site.mpi != nullptr && site.mpi->meaning.collective;
+  return place;
 }
 
 std::vector<FileConflicts> find_conflicts(const TraceAccesses& trace) {
@@ -118,25 +131,10 @@ std::vector<FileConflicts> find_conflicts(const TraceAccesses& trace) {
       of_sites.first = first;
       of_sites.second = second;
       const auto found = OverlapCounter(group.a.runs, group.b.runs).example();
-      const auto place = [&](const AccessRun& run, const SiteRuns& of) {
-        const ProcessAccesses& process = trace.processes[of.process];
-        const CallSite& site = process.sites[of.site()];
-        ConflictPlace found_at{};
-        found_at.rank = process.rank;
-        found_at.offset = run.start;
-        found_at.length = run.length;
-        found_at.process = of.process;
-        found_at.segment = run.segment;
-        found_at.write = run.write;
-        found_at.truncates = site.truncates;
-        found_at.metadata = site.hdf5 != nullptr && site.dataset.empty();
-        found_at.collective = site.mpi != nullptr && site.mpi->meaning.collective;
-        return found_at;
-      };
-      of_sites.example[swapped ? 1 : 0] = place(found->first, group.a);
-      of_sites.example[swapped ? 0 : 1] = place(found->second, group.b);
+      of_sites.example[swapped ? 1 : 0] = place_of(trace, found->first, group.a);
+      of_sites.example[swapped ? 0 : 1] = place_of(trace, found->second, group.b);
     }
-    of_sites.pairs = added(of_sites.pairs, group.pairs);
+    of_sites.pairs = saturating_sum(of_sites.pairs, group.pairs);
     if (process_pairs.emplace(&of_sites, group.a.process, group.b.process).second) {
       ++of_sites.process_pairs;
     }
@@ -144,7 +142,7 @@ std::vector<FileConflicts> find_conflicts(const TraceAccesses& trace) {
   });
   for (auto& [key, of_sites] : sites) {
     FileConflicts& file = files[std::get<0>(key)];
-    file.pairs = added(file.pairs, of_sites.pairs);
+    file.pairs = saturating_sum(file.pairs, of_sites.pairs);
     file.sites.push_back(std::move(of_sites));
   }
   std::vector<FileConflicts> found;

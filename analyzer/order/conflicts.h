@@ -46,6 +46,9 @@ struct ConflictPlace {
   bool collective;  // within a transfer of MPI-IO that all ranks make together
 };
 
+// Of the first access of the run, which is one of the site's.
+ConflictPlace place_of(const TraceAccesses& trace, const AccessRun& run, const SiteRuns& of);
+
 struct SiteConflicts {
   ConflictKind kind;
   std::string first, second;  // H5Dwrite of /a → MPI_File_write_at → pwrite

@@ -5,14 +5,10 @@
 #include <limits>
 
 #include "analyzer/order/count_overlaps.h"
+#include "analyzer/summary/saturating.h"
 
 namespace iotune::analyzer {
 namespace {
-
-std::uint64_t added(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 struct Bounded {
   RunBounds bounds;
@@ -127,7 +123,7 @@ std::uint64_t OverlapCounter::count(SegmentRange of_a, SegmentRange of_b) const 
   const Sorted a(runs_a), b(runs_b);
   std::uint64_t pairs = count_singles(a.singles, b.singles);
   each_pair_with_loop(a, b, [&](const AccessRun& x, const AccessRun& y) {
-    pairs = added(pairs, count_overlaps(x, y));
+    pairs = saturating_sum(pairs, count_overlaps(x, y));
     return true;
   });
   return pairs;

@@ -10,16 +10,13 @@
 #include "analyzer/order/overlap_counter.h"
 #include "analyzer/order/replay/recorded_events.h"
 #include "analyzer/order/replay/replay.h"
+#include "analyzer/summary/saturating.h"
 #include "recorder/read/call_arguments.h"
 
 namespace iotune::analyzer {
 namespace {
 
 constexpr std::uint64_t kEnd = UINT64_MAX;
-
-std::uint64_t added(std::uint64_t a, std::uint64_t b) {
-  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 // Of one side of a group: the segments from the first access to the last one.
 SegmentRange segments_of(const SiteRuns& site) {
@@ -172,17 +169,6 @@ class FileEvents : public EventSink {
   recorder::CallArguments arguments_;
 };
 
-ConflictPlace place_of(const TraceAccesses& trace, const AccessRun& run, const SiteRuns& of) {
-  ConflictPlace place{};
-  place.rank = trace.processes[of.process].rank;
-  place.offset = run.start;
-  place.length = run.length;
-  place.process = of.process;
-  place.segment = run.segment;
-  place.write = run.write;
-  return place;
-}
-
 std::string who(const ConflictPlace& place) {
   return place.rank < 0 ? "process " + std::to_string(place.process)
                         : "rank " + std::to_string(place.rank);
@@ -262,7 +248,7 @@ std::uint64_t count_wrong(const ConflictGroup& group, const HappensBefore& order
   WrongPairs(group, order, model).each([&](SegmentRange of_a, SegmentRange of_b) {
     const bool is_all = of_a.from <= all_a.from && of_a.until >= all_a.until &&
                         of_b.from <= all_b.from && of_b.until >= all_b.until;
-    wrong = added(wrong, is_all ? group.pairs : overlaps.count(of_a, of_b));
+    wrong = saturating_sum(wrong, is_all ? group.pairs : overlaps.count(of_a, of_b));
     return true;
   });
   return wrong;
@@ -316,20 +302,20 @@ TraceVerdict verify_traces(std::span<const recorder::TraceIndex> traces) {
     site.kind = kind;
     site.first = first;
     site.second = second;
-    site.pairs = added(site.pairs, group.pairs);
+    site.pairs = saturating_sum(site.pairs, group.pairs);
     for (std::size_t m = 0; m < kModels; ++m) {
       const std::uint64_t wrong = count_wrong(group, order, kConsistencyModels[m]);
       if (wrong == 0) continue;
       SiteVerdict::Model& model = site.models[m];
-      model.wrong = added(model.wrong, wrong);
+      model.wrong = saturating_sum(model.wrong, wrong);
       if (!model.example) find_example(trace, group, order, kConsistencyModels[m], model);
     }
   }
   for (auto& [key, site] : sites) {
     FileVerdict& file = files[std::get<0>(key)];
-    file.pairs = added(file.pairs, site.pairs);
+    file.pairs = saturating_sum(file.pairs, site.pairs);
     for (std::size_t m = 0; m < kModels; ++m) {
-      file.wrong[m] = added(file.wrong[m], site.models[m].wrong);
+      file.wrong[m] = saturating_sum(file.wrong[m], site.models[m].wrong);
     }
     file.sites.push_back(std::move(site));
   }

@@ -58,15 +58,13 @@ def remember(run: Trace, found: Verdicts) -> None:
         write_text(_place(), json.dumps({"version": 1, "verified": rows}, indent=1) + "\n")
 
 
-def remembered(programs: Iterable[str], ranks: int | None = None) -> Remembered | None:
+def remembered(programs: Iterable[str]) -> Remembered | None:
     """The newest verdict of one of these programs, by their names without a folder.
 
-    With `ranks` that of as many ranks. None: it was never verified.
+    None: it was never verified.
     """
     names = {os.path.basename(one) for one in programs}
-    found = [
-        one for one in _all() if one.program in names and (ranks is None or one.ranks == ranks)
-    ]
+    found = [one for one in _all() if one.program in names]
     return found[-1] if found else None
 
 
