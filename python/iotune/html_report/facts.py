@@ -20,6 +20,7 @@ from iotune.reports.losses import SAMPLE
 from iotune.traces.run_epochs import RunEpochs, run_epochs
 from iotune.traces.summary import FilePattern, RunSummary
 from iotune.traces.trace import Trace
+from iotune.verify import Verdicts, verdicts_of
 
 MAPPED_FILES = 6  # the largest, of each series one
 
@@ -38,6 +39,7 @@ class RunFacts:
     effects: dict[str, Comparison]  # by path, of files that are explained
     findings: Findings
     epochs: RunEpochs
+    verdicts: Verdicts | None  # None: of one process alone
     losses: list[str]
     axis_seconds: float  # where time axes end: of runs side by side the longest one's end
 
@@ -90,6 +92,7 @@ def gather(
         },
         findings=findings() if findings is not None else findings_of(trace),
         epochs=run_epochs(trace.path, run),
+        verdicts=verdicts_of([trace.path]) if len(processes) > 1 else None,
         axis_seconds=run.elapsed_seconds,
         losses=list(dict.fromkeys(one for one in losses if not one.endswith(SAMPLE))),
     )

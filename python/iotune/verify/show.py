@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from iotune.findings.facts import ranks_text
 from iotune.reports.losses import say_losses
 from iotune.reports.tables import Column, count_text, paragraph, size_text, table
 from iotune.talk import data, say
 from iotune.traces.trace import Trace
-from iotune.verify.conflicts import KINDS, Conflicts, FileConflicts, Place, SiteConflicts
+from iotune.verify.conflicts import KINDS, Conflicts, FileConflicts, SiteConflicts
 from iotune.verify.verdicts import (
     KEPT_BY,
     MODELS,
     FileVerdict,
     Verdicts,
-    Violation,
     why_broken,
 )
+from iotune.verify.words import calls_text, place_text, violation_groups, who_text
 
 _KINDS = [Column(kind, number=True) for kind in KINDS]
 _MODELS = [Column(model, number=True) for model in MODELS.values()]
@@ -92,14 +91,6 @@ def _row(file: FileConflicts) -> list[str]:
     return [f"{file.pairs:,}", *counts, who_text(file), file.path]
 
 
-def who_text(file: FileConflicts) -> str:
-    """The processes that are in a conflict."""
-    ranks = [one for one in file.ranks if one >= 0]
-    if ranks == list(file.ranks):
-        return ranks_text(ranks)
-    return ", ".join(filter(None, [ranks_text(ranks), "processes without a rank"]))
-
-
 def _show_heading(file: FileConflicts) -> None:
     data()
     data(file.path)
@@ -119,38 +110,19 @@ def _show_file(file: FileConflicts, several: bool) -> None:
 
 def _show_site(one: SiteConflicts, several: bool) -> None:
     between = count_text(one.process_pairs, "pair")
-    calls = _calls_text(one.first, one.second)
+    calls = calls_text(one.first, one.second)
     paragraph(f"{one.kind}: {one.pairs:,} between {between} of processes, by {calls}", 2)
     first, end = one.bytes_of_example
-    places = " and ".join(_place(each, several) for each in one.example)
+    places = " and ".join(place_text(each, several) for each in one.example)
     paragraph(f"such as {places}: {size_text(end - first)} at {first:,}", 4)
 
 
 def _show_violations(file: FileConflicts, said: FileVerdict, several: bool) -> None:
-    """One entry for calls that are wrong under several models in the same number."""
     _show_heading(file)
-    groups: dict[tuple[str, str, str, int], list[Violation]] = {}
-    for one in said.sites:
-        groups.setdefault((one.kind, one.first, one.second, one.violations), []).append(one)
-    for group in list(groups.values())[:_SITES_SHOWN]:
-        one = group[0]
-        models = ", ".join(MODELS[each.model] for each in group)
-        calls = _calls_text(one.first, one.second)
-        paragraph(f"not synchronised under {models}: {one.violations:,} of {one.pairs:,} "
-                  f"{one.kind} pairs, by {calls}", 2)  # fmt: skip
-        if one.example is not None:
-            places = ", then ".join(_place(each, several) for each in one.example)
-            paragraph(f"such as {places}", 4)
-        for missing in dict.fromkeys(each.missing for each in group if each.missing):
-            paragraph(missing, 4)
+    groups = violation_groups(said)
+    for group in groups[:_SITES_SHOWN]:
+        paragraph(group.headline, 2)
+        for line in filter(None, [group.example(several), *group.missing]):
+            paragraph(line, 4)
     if len(groups) > _SITES_SHOWN:
         paragraph(f"and {count_text(len(groups) - _SITES_SHOWN, 'further pair')} of calls", 2)
-
-
-def _calls_text(first: str, second: str) -> str:
-    return first if first == second else f"{first}  and  {second}"
-
-
-def _place(place: Place, several: bool) -> str:
-    of_trace = f" of trace {place.trace + 1}" if several else ""
-    return f"{place.who}{of_trace} {place.deed}"

@@ -9,6 +9,7 @@ from iotune.findings.snippets import mpiio
 from iotune.reports.tables import count_text, size_text
 from iotune.verify.conflicts import WRITE_WRITE, FileConflicts, Place
 from iotune.verify.verdicts import FileVerdict, Violation
+from iotune.verify.words import calls_text
 
 _POSIX = "posix"
 
@@ -75,18 +76,15 @@ def _race(path: str, races: list[Violation]) -> Evidence:
     assert example is not None  # chosen so
     one, other = example
     wrong, pairs = sum(each.violations for each in races), sum(each.pairs for each in races)
+    calls = calls_text(races[0].first, races[0].second)
     text = (
         f"{one.who} {one.deed} and {other.who} {other.deed}, of {wrong:,} unordered "
-        f"{'pair' if wrong == 1 else 'pairs'} of {pairs:,}, by {_calls(races[0])}"
+        f"{'pair' if wrong == 1 else 'pairs'} of {pairs:,}, by {calls}"
     )
     shared = min(one.offset + one.length, other.offset + other.length)
     places = {place.rank for each in races if each.example for place in each.example}
     ranks = tuple(sorted(places))
     return counted(text, path, "", ranks, 0, shared - max(one.offset, other.offset), {})
-
-
-def _calls(one: Violation) -> str:
-    return one.first if one.first == one.second else f"{one.first} and {one.second}"
 
 
 def _layer_of(one: Violation) -> str:
