@@ -1,8 +1,8 @@
 """What verified traces said of a program, for those who would relax its order later on.
 
 `iotune verify` writes it down, a line a program and number of ranks, in the state directory; the
-newest verdict of a program counts. `iotune run --logstore` and `iotune explain` ask before they
-relax anything, or offer it.
+newest verdict of both counts. `iotune run` asks before it lets the log store or the prefetch cache
+relax anything, `iotune explain` where it offers that.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from pathlib import Path
 from iotune.errors import Error
 from iotune.locations import make_private, state_dir
 from iotune.output_file import write_text
+from iotune.reports.tables import count_text
 from iotune.traces.trace import Trace
 from iotune.verify.verdicts import KEPT_BY, MODELS, Verdicts, why_broken
 
-NEVER_VERIFIED = "never verified: iotune run --order records what iotune verify needs"
+_NEVER_VERIFIED = "never verified: iotune run --order records what iotune verify needs"
 _MOST = 500  # programs and numbers of ranks
 
 
@@ -34,13 +35,18 @@ class Remembered:
     when_unix_seconds: float  # the start of the run
     broken: dict[str, str]  # why, by model; what is not in it is kept
 
-    def line(self, service: str) -> str:
-        """What it says of a service (KEPT_BY), in one line."""
+    def keeps(self, service: str) -> bool:
+        """Whether the service (KEPT_BY) keeps all that the program needs."""
+        return KEPT_BY[service] not in self.broken
+
+    def line(self, service: str, ranks: int | None = None) -> str:
+        """What it says of a service, in one line; `ranks`: those that were asked for."""
         model = KEPT_BY[service]
-        name = os.path.basename(self.trace)
+        here = f"{os.path.basename(self.trace)}, at {count_text(self.ranks, 'rank')}"
+        never = f", and never at {ranks:,}" if ranks not in (None, self.ranks) else ""
         if why := self.broken.get(model):
-            return f"refused: {why} (verified: {name})"
-        return f"verified: {name} keeps to {MODELS[model]} consistency at {self.ranks} ranks"
+            return f"refused: {why} (verified: {here}{never})"
+        return f"verified: {here}{never}, keeps to {MODELS[model]} consistency"
 
 
 def remember(run: Trace, found: Verdicts) -> None:
@@ -58,14 +64,25 @@ def remember(run: Trace, found: Verdicts) -> None:
         write_text(_place(), json.dumps({"version": 1, "verified": rows}, indent=1) + "\n")
 
 
-def remembered(programs: Iterable[str]) -> Remembered | None:
-    """The newest verdict of one of these programs, by their names without a folder.
+def remembered(
+    programs: Iterable[str], service: str, ranks: int | None = None
+) -> Remembered | None:
+    """The verdict of one of these programs, by their names without a folder, at these ranks.
 
-    None: it was never verified.
+    Where the ranks are unknown, or were never verified, the strictest verdict of the program
+    counts. None: it was never verified.
     """
     names = {os.path.basename(one) for one in programs}
     found = [one for one in _all() if one.program in names]
-    return found[-1] if found else None
+    found = [one for one in found if one.ranks == ranks] or found
+    refused = [one for one in found if not one.keeps(service)]
+    strictest = refused or found
+    return strictest[-1] if strictest else None
+
+
+def line_of(found: Remembered | None, service: str, ranks: int | None = None) -> str:
+    """What is said of a service before it is taken or where it is offered."""
+    return _NEVER_VERIFIED if found is None else found.line(service, ranks)
 
 
 def _place() -> Path:

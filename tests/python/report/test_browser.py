@@ -131,8 +131,8 @@ def looked_at(report: Path, theme: str, width: int) -> dict[str, Any]:
 def conflicting(folder: Path) -> Path:
     """A trace of two ranks that write the same bytes."""
     log = folder / "log.csv"
-    log.write_text("rank,file,op,offset,length,start,end\n"
-                   + "".join(f"{rank},/d/a,write,0,1024,{rank},{rank}.5\n" for rank in (0, 1)))  # fmt: skip
+    rows = [f"{rank},/d/a,write,0,1024,{rank},{rank}.5" for rank in (0, 1)]
+    log.write_text("\n".join(["rank,file,op,offset,length,start,end", *rows, ""]))
     return import_log(log, folder / "conflicting.iotrace").trace
 
 
