@@ -120,6 +120,11 @@ class Facts:
         """Whether the trace says what orders its processes."""
         return self._verdicts.order_recorded
 
+    @property
+    def knows_all_order(self) -> bool:
+        """Whether all that was recorded of order is understood."""
+        return not self._verdicts.unknown
+
     @functools.cached_property
     def _verdicts(self) -> Verdicts:
         return verdicts_of([self._path])

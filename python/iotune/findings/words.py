@@ -104,9 +104,10 @@ WORDS = {
         "Two ranks touch the same bytes, one of them writes, and nothing orders the two: which "
         "bytes are read, or stay, differs from run to run, on every storage.",
         "Only where the order was recorded (`iotune run --order`): two accesses are not ordered "
-        "under POSIX ([the models](explain/verify-models.md)). It is high whatever time it took. "
-        "HDF5's own metadata, aggregators of collective transfers and the holes that data sieving "
-        "writes again are left out.",
+        "under POSIX ([the models](explain/verify-models.md)). It is high whatever time it took, "
+        "and medium where some of what was recorded is not understood. HDF5's own metadata, "
+        "aggregators of collective transfers and the holes that data sieving writes again are "
+        "left out.",
         "Where something orders them that no call shows: a socket, a file that is polled for, "
         "shared memory. `iotune verify` says what it knows nothing of.",
     ),

@@ -21,6 +21,7 @@ from iotune.traces.run_epochs import RunEpochs, run_epochs
 from iotune.traces.summary import FilePattern, RunSummary
 from iotune.traces.trace import Trace
 from iotune.verify import Verdicts, verdicts_of
+from iotune.verify.elements import with_elements
 
 MAPPED_FILES = 6  # the largest, of each series one
 
@@ -92,10 +93,14 @@ def gather(
         },
         findings=findings() if findings is not None else findings_of(trace),
         epochs=run_epochs(trace.path, run),
-        verdicts=verdicts_of([trace.path]) if len(processes) > 1 else None,
+        verdicts=_verdicts(trace) if len(processes) > 1 else None,
         axis_seconds=run.elapsed_seconds,
         losses=list(dict.fromkeys(one for one in losses if not one.endswith(SAMPLE))),
     )
+
+
+def _verdicts(trace: Trace) -> Verdicts:
+    return with_elements([trace.path], verdicts_of([trace.path]))
 
 
 def _hosts(processes: list[dict[str, Any]]) -> list[str]:

@@ -23,7 +23,9 @@ from iotune.verify.verdicts import MODELS, FileVerdict, Verdicts
 from iotune.verify.words import (
     ViolationGroup,
     calls_text,
+    kind_text,
     place_text,
+    sites_in_order,
     violation_groups,
     who_text,
 )
@@ -57,7 +59,11 @@ def order_blocks(found: Verdicts | None, wide: float) -> Iterator[Any]:
         yield Heading("", [("", "No two processes touch the same bytes of a file.")])
     for file in files[:_FILES_SHOWN]:
         said = found.of_file(file.path)
-        lines = _site_lines(file.sites) if said is None else _group_lines(violation_groups(said))
+        lines = (
+            _site_lines(sites_in_order(file))
+            if said is None
+            else _group_lines(violation_groups(said))
+        )
         if lines:
             yield Heading(short_path(file.path), lines)
     unknown = [
@@ -85,7 +91,9 @@ def _site_lines(sites: Sequence[SiteConflicts]) -> list[tuple[str, str]]:
     for one in sites[:_SITES_SHOWN]:
         calls = calls_text(one.first, one.second)
         places = " and ".join(place_text(each, False) for each in one.example)
-        lines.append((one.kind, f"{counted(one.pairs, 'pair')}, by {calls}, such as {places}"))
+        lines.append(
+            (kind_text(one), f"{counted(one.pairs, 'pair')}, by {calls}, such as {places}")
+        )
     if len(sites) > _SITES_SHOWN:
         lines.append(("", f"and {counted(len(sites) - _SITES_SHOWN, 'further pair')} of calls"))
     return lines

@@ -17,7 +17,14 @@ from iotune.verify.verdicts import (
     Verdicts,
     why_broken,
 )
-from iotune.verify.words import calls_text, place_text, violation_groups, who_text
+from iotune.verify.words import (
+    calls_text,
+    kind_text,
+    place_text,
+    sites_in_order,
+    violation_groups,
+    who_text,
+)
 
 _KINDS = [Column(kind, number=True) for kind in KINDS]
 _MODELS = [Column(model, number=True) for model in MODELS.values()]
@@ -40,14 +47,17 @@ def show_verdicts(runs: Sequence[Trace], found: Verdicts) -> None:
     if not files:
         data(_none(found.conflicts))
     elif found.order_recorded:
-        table([Column("pairs", number=True), *_MODELS, *_BY_FILE],
-              [_verdict_row(one, found.of_file(one.path)) for one in files])  # fmt: skip
+        table([*_pairs_columns(files), *_MODELS, *_BY_FILE],
+              [[*_pairs_cells(one, files), *_verdict_cells(one, found.of_file(one.path)),
+                who_text(one), one.path] for one in files])  # fmt: skip
         for file in files:
             said = found.of_file(file.path)
             if said is not None and said.sites:
                 _show_violations(file, said, several)
     else:
-        table([Column("pairs", number=True), *_KINDS, *_BY_FILE], [_row(one) for one in files])
+        table([*_pairs_columns(files), *_KINDS, *_BY_FILE],
+              [[*_pairs_cells(one, files), *_kind_cells(one), who_text(one), one.path]
+               for one in files])  # fmt: skip
         for file in files:
             _show_file(file, several)
         say("the trace has no order: nothing is known of which access came first")
@@ -80,15 +90,24 @@ def _none(found: Conflicts) -> str:
     return f"no conflict in {count_text(shared, 'file')} that two processes touched"
 
 
-def _verdict_row(file: FileConflicts, said: FileVerdict | None) -> list[str]:
+def _pairs_columns(files: Sequence[FileConflicts]) -> list[Column]:
+    """Those that HDF5 makes for itself have a column where there are some."""
+    names = ["pairs", "HDF5's own"] if any(one.metadata_pairs for one in files) else ["pairs"]
+    return [Column(name, number=True) for name in names]
+
+
+def _pairs_cells(file: FileConflicts, files: Sequence[FileConflicts]) -> list[str]:
+    counts = [file.pairs, file.metadata_pairs][: len(_pairs_columns(files))]
+    return [f"{one:,}" for one in counts]
+
+
+def _verdict_cells(file: FileConflicts, said: FileVerdict | None) -> list[str]:
     counts = said.violations if said is not None else dict.fromkeys(MODELS, 0)
-    verdicts = [f"{counts[model]:,} not" if counts[model] else "right" for model in MODELS]
-    return [f"{file.pairs:,}", *verdicts, who_text(file), file.path]
+    return [f"{counts[model]:,} not" if counts[model] else "right" for model in MODELS]
 
 
-def _row(file: FileConflicts) -> list[str]:
-    counts = [f"{file.pairs_of(kind):,}" if file.pairs_of(kind) else "–" for kind in KINDS]
-    return [f"{file.pairs:,}", *counts, who_text(file), file.path]
+def _kind_cells(file: FileConflicts) -> list[str]:
+    return [f"{file.pairs_of(kind):,}" if file.pairs_of(kind) else "–" for kind in KINDS]
 
 
 def _show_heading(file: FileConflicts) -> None:
@@ -100,10 +119,11 @@ def _show_heading(file: FileConflicts) -> None:
 
 def _show_file(file: FileConflicts, several: bool) -> None:
     _show_heading(file)
-    for one in file.sites[:_SITES_SHOWN]:
+    sites = sites_in_order(file)
+    for one in sites[:_SITES_SHOWN]:
         _show_site(one, several)
-    if len(file.sites) > _SITES_SHOWN:
-        left = file.sites[_SITES_SHOWN:]
+    if len(sites) > _SITES_SHOWN:
+        left = sites[_SITES_SHOWN:]
         pairs = sum(one.pairs for one in left)
         paragraph(f"and {count_text(len(left), 'further pair')} of calls, {pairs:,} pairs", 2)
 
@@ -111,7 +131,7 @@ def _show_file(file: FileConflicts, several: bool) -> None:
 def _show_site(one: SiteConflicts, several: bool) -> None:
     between = count_text(one.process_pairs, "pair")
     calls = calls_text(one.first, one.second)
-    paragraph(f"{one.kind}: {one.pairs:,} between {between} of processes, by {calls}", 2)
+    paragraph(f"{kind_text(one)}: {one.pairs:,} between {between} of processes, by {calls}", 2)
     first, end = one.bytes_of_example
     places = " and ".join(place_text(each, several) for each in one.example)
     paragraph(f"such as {places}: {size_text(end - first)} at {first:,}", 4)

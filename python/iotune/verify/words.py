@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iotune.reports.tables import ranks_text
-from iotune.verify.conflicts import FileConflicts, Place
+from iotune.verify.conflicts import FileConflicts, Place, SiteConflicts
 from iotune.verify.verdicts import MODELS, FileVerdict, Violation
 
 
@@ -23,7 +23,7 @@ class ViolationGroup:
         one = self.one
         return (
             f"not synchronised under {', '.join(self.models)}: {one.violations:,} of "
-            f"{one.pairs:,} {one.kind} pairs, by {calls_text(one.first, one.second)}"
+            f"{one.pairs:,} {kind_text(one)} pairs, by {calls_text(one.first, one.second)}"
         )
 
     def example(self, several: bool = False) -> str:
@@ -34,10 +34,15 @@ class ViolationGroup:
         return f"such as {places}"
 
 
+def kind_text(one: SiteConflicts | Violation) -> str:
+    """The kind of a conflict, and whether it is HDF5's own."""
+    return f"{one.kind} (HDF5's own metadata)" if one.is_metadata else one.kind
+
+
 def violation_groups(said: FileVerdict) -> list[ViolationGroup]:
-    """Of a file, the most violations first."""
+    """Of a file, those of the user's data before HDF5's own, of both the most violations first."""
     groups: dict[tuple[str, str, str, int], list[Violation]] = {}
-    for one in said.sites:
+    for one in sorted(said.sites, key=lambda one: one.is_metadata):
         groups.setdefault((one.kind, one.first, one.second, one.violations), []).append(one)
     return [
         ViolationGroup(
@@ -47,6 +52,11 @@ def violation_groups(said: FileVerdict) -> list[ViolationGroup]:
         )
         for group in groups.values()
     ]
+
+
+def sites_in_order(file: FileConflicts) -> list[SiteConflicts]:
+    """Those of the user's data before HDF5's own, of both the most pairs first."""
+    return sorted(file.sites, key=lambda one: one.is_metadata)
 
 
 def calls_text(first: str, second: str) -> str:
