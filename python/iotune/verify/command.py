@@ -51,7 +51,7 @@ def command(
     from iotune.verify.elements import with_elements
     from iotune.verify.remembered import remember
     from iotune.verify.show import show_answer, show_verdicts, verdicts_json
-    from iotune.verify.verdicts import KEPT_BY, verdicts_of
+    from iotune.verify.verdicts import verdicts_of
 
     given: list[Optional[Path]] = [*traces] if traces else [None]
     runs = [chosen_trace(one) for one in given]
@@ -72,5 +72,5 @@ def command(
         next_command("iotune", "run", "--order", "--", "…", why="the order of its accesses")
     if service is not None and not found.order_recorded and found.conflicts.has_pairs:
         raise typer.Exit(_UNKNOWN)
-    if service is not None and found.broken(KEPT_BY[service.value]):
+    if service is not None and found.needing_more_than(service.value):
         raise typer.Exit(_NOT_KEPT)

@@ -22,6 +22,7 @@ from iotune.traces.trace import Trace
 from iotune.verify.verdicts import KEPT_BY, MODELS, Verdicts, why_broken
 
 _NEVER_VERIFIED = "never verified: iotune run --order records what iotune verify needs"
+_VERSION = 2  # of verified.json; others are as if nothing had been verified
 _MOST = 500  # programs and numbers of ranks
 
 
@@ -33,18 +34,18 @@ class Remembered:
     ranks: int
     trace: str
     when_unix_seconds: float  # the start of the run
-    broken: dict[str, str]  # why, by model; what is not in it is kept
+    refused: dict[str, str]  # why, by service (KEPT_BY); what is not in it keeps enough
 
     def keeps(self, service: str) -> bool:
         """Whether the service (KEPT_BY) keeps all that the program needs."""
-        return KEPT_BY[service] not in self.broken
+        return service not in self.refused
 
     def line(self, service: str, ranks: int | None = None) -> str:
         """What it says of a service, in one line; `ranks`: those that were asked for."""
         model = KEPT_BY[service]
         here = f"{os.path.basename(self.trace)}, at {count_text(self.ranks, 'rank')}"
         never = f", and never at {ranks:,}" if ranks not in (None, self.ranks) else ""
-        if why := self.broken.get(model):
+        if why := self.refused.get(service):
             return f"refused: {why} (verified: {here}{never})"
         return f"verified: {here}{never}, keeps to {MODELS[model]} consistency"
 
@@ -53,15 +54,17 @@ def remember(run: Trace, found: Verdicts) -> None:
     """Write down what the run's verdict is, where the state directory can be written."""
     summary = run.summary
     program = summary.identity or summary.program_name
-    broken = {
-        model: why_broken(files[0], model) for model in MODELS if (files := found.broken(model))
+    refused = {
+        service: why_broken(files[0], model)
+        for service, model in KEPT_BY.items()
+        if (files := found.needing_more_than(service))
     }
-    new = Remembered(program, summary.ranks, str(run.path), summary.start_unix_seconds, broken)
+    new = Remembered(program, summary.ranks, str(run.path), summary.start_unix_seconds, refused)
     others = [one for one in _all() if (one.program, one.ranks) != (program, summary.ranks)]
     rows = [asdict(one) for one in [*others, new][-_MOST:]]
     with contextlib.suppress(Error, OSError):
         make_private(_place().parent)
-        write_text(_place(), json.dumps({"version": 1, "verified": rows}, indent=1) + "\n")
+        write_text(_place(), json.dumps({"version": _VERSION, "verified": rows}, indent=1) + "\n")
 
 
 def remembered(
@@ -92,7 +95,7 @@ def _place() -> Path:
 def _all() -> list[Remembered]:
     """In the order in which they were verified; nothing of a file that is damaged."""
     try:
-        rows = json.loads(_place().read_text())["verified"]
-        return [Remembered(**row) for row in rows]
+        kept = json.loads(_place().read_text())
+        return [Remembered(**row) for row in kept["verified"] if kept["version"] == _VERSION]
     except (OSError, ValueError, KeyError, TypeError):
         return []

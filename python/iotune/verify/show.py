@@ -77,8 +77,11 @@ def show_answer(service: str, found: Verdicts) -> None:
         data(f"yes: no two processes touch the same bytes of a file; {kept}")
     elif not found.order_recorded:
         data(f"unknown: the trace has no order; {kept}")
-    elif broken := found.broken(model):
+    elif broken := found.needing_more_than(service):
         data(f"no: {kept}, and {why_broken(broken[0], model)}")
+    elif found.broken(model):
+        data(f"yes: {kept}, and all conflicts of files that it concerns are properly synchronised "
+             "under it")  # fmt: skip
     else:
         data(f"yes: {kept}, and all conflicts are properly synchronised under it")
 

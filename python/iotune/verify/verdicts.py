@@ -14,6 +14,7 @@ from iotune.verify.conflicts import Conflicts, Place, conflicts_from, outputs_of
 MODELS = {"posix": "POSIX", "commit": "commit", "session": "session", "mpiio": "MPI-IO"}
 # What keeps less than POSIX, and the model that it keeps (docs/explain/verify.md, "It decides").
 KEPT_BY = {"logstore": "mpiio", "cache": "session", "nfs": "session"}
+_MPI_IO_ALONE = "logstore"  # keeps none but files that MPI-IO makes
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,16 @@ class Verdicts:
     def broken(self, model: str) -> list[FileVerdict]:
         """The files that do not keep to the model."""
         return [one for one in self.files if not one.keeps(model)]
+
+    def needing_more_than(self, service: str) -> list[FileVerdict]:
+        """The files that need more than a service (KEPT_BY) keeps, of those that it concerns."""
+        concerned = {
+            one.path
+            for one in self.conflicts.files
+            if service != _MPI_IO_ALONE
+            or any("MPI_File" in site.first + site.second for site in one.sites)
+        }
+        return [one for one in self.broken(KEPT_BY[service]) if one.path in concerned]
 
     def of_file(self, path: str) -> FileVerdict | None:
         """None: it has no conflict, or no order was recorded."""

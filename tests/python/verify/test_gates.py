@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,23 +51,23 @@ def test_the_log_store_asks_what_was_verified(
 
 
 def known(folder: Path, *verdicts: tuple[int, dict[str, str]]) -> None:
-    """Verdicts of the program `sh` at so many ranks; of each model that is broken why."""
+    """Verdicts of the program `sh` at so many ranks; of each service that is refused why."""
     rows = [
         {"program": "sh", "ranks": ranks, "trace": f"/t/of-{ranks}.iotrace",
-         "when_unix_seconds": 1.0, "broken": broken}
-        for ranks, broken in verdicts
+         "when_unix_seconds": 1.0, "refused": refused}
+        for ranks, refused in verdicts
     ]  # fmt: skip
     place = folder / "xdg_state_home" / "iotune" / "verified.json"
     place.parent.mkdir(parents=True)
-    place.write_text(json.dumps({"version": 1, "verified": rows}))
+    place.write_text(json.dumps({"version": 2, "verified": rows}))
 
 
 @pytest.mark.parametrize("verdict", ["kept", "refused", "never"])
 def test_the_prefetch_cache_asks_what_was_verified(verdict: str, tmp_path: Path) -> None:
     # given what is known of a program
     if verdict != "never":
-        broken = {"session": "1 of 1 pairs of /f need more"} if verdict == "refused" else {}
-        known(tmp_path, (4, {"mpiio": "so", **broken}))
+        refused = {"cache": "1 of 1 pairs of /f need more"} if verdict == "refused" else {}
+        known(tmp_path, (4, {"logstore": "so", **refused}))
     # when it is to read out of the cache
     done = iotune(
         *(tmp_path, "run", "--", "sh", "-c", "echo $IOTUNE_PREFETCH_DELIVERY"),
@@ -90,7 +91,7 @@ def test_the_verdict_of_these_ranks_counts_else_the_strictest(
 ) -> None:
     # given a program that needs more at 2 ranks alone, which was verified there first
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg_state_home"))
-    known(tmp_path, (2, {"mpiio": "why"}), (4, {}), (8, {}))
+    known(tmp_path, (2, {"logstore": "why"}), (4, {}), (8, {}))
 
     def line(ranks: int | None) -> str:
         return line_of(remembered(["/bin/sh"], "logstore", ranks), "logstore", ranks)
@@ -102,6 +103,21 @@ def test_the_verdict_of_these_ranks_counts_else_the_strictest(
     assert line(16) == "refused: why (verified: of-2.iotrace, at 2 ranks, and never at 16)"
     assert line(None) == line(2)
     assert remembered(["other"], "logstore", 2) is None
+
+
+def test_the_log_store_is_asked_of_files_of_mpi_io_alone(tmp_path: Path) -> None:
+    # given a process that reads what its parent wrote before it began
+    lines = (
+        "import os; file = open('text', 'w'); file.write('12345678'); file.close()\n"
+        "if os.fork() == 0: print(open('text').read()); os._exit(0)\n"
+        "os.wait()"
+    )
+    trace = tmp_path / "run.iotrace"
+    iotune(tmp_path, "run", "--order", "-o", trace, "--", sys.executable, "-c", lines)
+    # then no call of MPI-IO makes it right under that model, and it is no matter of the log store
+    assert "2 not" in iotune(tmp_path, "verify", trace).stdout
+    answer = iotune(tmp_path, "verify", "--for", "logstore", trace)
+    assert answer.stdout.startswith("yes: logstore keeps MPI-IO consistency, and all conflicts of ")
 
 
 def test_without_order_nothing_is_known(mpi: Mpi, program: Path, tmp_path: Path) -> None:
