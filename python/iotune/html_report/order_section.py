@@ -21,8 +21,10 @@ from iotune.html_report.svg import (
 from iotune.verify.conflicts import FileConflicts, SiteConflicts
 from iotune.verify.verdicts import MODELS, FileVerdict, Verdicts
 from iotune.verify.words import (
+    Series,
     ViolationGroup,
     calls_text,
+    in_series,
     kind_text,
     place_text,
     sites_in_order,
@@ -53,19 +55,20 @@ def order_blocks(found: Verdicts | None, wide: float) -> Iterator[Any]:
     if found is None or not (found.conflicts.has_pairs or found.order_recorded):
         return
     files = sorted((one for one in found.conflicts.files if one.pairs), key=lambda one: -one.pairs)
-    if files:
-        yield _figure(files, found, wide)
+    series = in_series(files, found)
+    if series:
+        yield _figure(series, found, wide)
     else:
         yield Heading("", [("", "No two processes touch the same bytes of a file.")])
-    for file in files[:_FILES_SHOWN]:
-        said = found.of_file(file.path)
+    for one in series[:_FILES_SHOWN]:
+        said = found.of_file(one.first.path)
         lines = (
-            _site_lines(sites_in_order(file))
+            _site_lines(sites_in_order(one.first))
             if said is None
             else _group_lines(violation_groups(said))
         )
         if lines:
-            yield Heading(short_path(file.path), lines)
+            yield Heading(one.name, lines)
     unknown = [
         ("unknown", f"{one.reason} ({counted(one.times, 'time')}): it counts as no order")
         for one in found.unknown[:_SITES_SHOWN]
@@ -108,11 +111,11 @@ def _cell(file: FileConflicts, said: FileVerdict | None, model: str) -> _Cell:
     return _Cell(_WRONG, f"{count_short(wrong)} of {count_short(file.pairs)} not")
 
 
-def _figure(files: Sequence[FileConflicts], found: Verdicts, wide: float) -> Figure:
+def _figure(series: Sequence[Series], found: Verdicts, wide: float) -> Figure:
     """A row a file, a column a model."""
     rows = [
-        (file, [_cell(file, found.of_file(file.path), model) for model in MODELS])
-        for file in files[:_FILES_SHOWN]
+        (one, [_cell(one.first, found.of_file(one.first.path), model) for model in MODELS])
+        for one in series[:_FILES_SHOWN]
     ]
     left = wide * 0.38
     width = (wide - left - RIGHT) / len(MODELS)
@@ -121,11 +124,11 @@ def _figure(files: Sequence[FileConflicts], found: Verdicts, wide: float) -> Fig
         f'text-anchor="middle">{text_of(name)}</text>'
         for at, name in enumerate(MODELS.values())
     ]
-    for row, (file, cells) in enumerate(rows):
+    for row, (one, cells) in enumerate(rows):
         y = _HEAD + row * _ROW
         parts.append(
             f'<text class="t" x="{number(left - 10)}" y="{number(y + _ROW / 2 + 4)}" '
-            f'text-anchor="end">{text_of(short_path(file.path, int((left - 10) / 7)))}</text>'
+            f'text-anchor="end">{text_of(short_path(one.name, int((left - 10) / 7)))}</text>'
         )
         for at, cell in enumerate(cells):
             x = left + width * at
@@ -136,15 +139,15 @@ def _figure(files: Sequence[FileConflicts], found: Verdicts, wide: float) -> Fig
                 f'y="{number(y + _ROW / 2 + 4)}" text-anchor="middle">{text_of(cell.text)}</text>'
             )
     colours = {cell.colour for _, cells in rows for cell in cells}
-    more = len(files) - len(rows)
+    more = len(series) - len(rows)
     return Figure(
         title="Pairs of accesses that conflict, by file and model",
         svg=drawing(wide, _HEAD + _ROW * len(rows) + 4, "".join(parts)),
-        says=_says(files, found),
+        says=_says(series, found),
         table=Table(
             "Conflicts by file; under each model the pairs that are not properly synchronised",
             ("file", "ranks", "pairs", *MODELS.values()),
-            tuple(_row(file, found.of_file(file.path)) for file, _ in rows),
+            tuple(_row(one, found.of_file(one.first.path)) for one, _ in rows),
             text_columns=2,
         ),
         note=f"{counted(more, 'further file')} with fewer pairs." if more > 0 else "",
@@ -153,12 +156,14 @@ def _figure(files: Sequence[FileConflicts], found: Verdicts, wide: float) -> Fig
     )
 
 
-def _row(file: FileConflicts, said: FileVerdict | None) -> tuple[str, ...]:
+def _row(one: Series, said: FileVerdict | None) -> tuple[str, ...]:
+    file = one.first
     counts = ["unknown" if said is None else f"{said.violations[model]:,}" for model in MODELS]
-    return (file.path, who_text(file), f"{file.pairs:,}", *counts)
+    return (one.name, who_text(file), f"{file.pairs:,}", *counts)
 
 
-def _says(files: Sequence[FileConflicts], found: Verdicts) -> str:
+def _says(series: Sequence[Series], found: Verdicts) -> str:
+    files = [file for one in series for file in one.files]
     pairs = sum(one.pairs for one in files)
     begin = f"{counted(pairs, 'pair')} in {counted(len(files), 'file')}"
     if not found.order_recorded:

@@ -18,7 +18,9 @@ from iotune.verify.verdicts import (
     why_broken,
 )
 from iotune.verify.words import (
+    Series,
     calls_text,
+    in_series,
     kind_text,
     place_text,
     sites_in_order,
@@ -29,7 +31,7 @@ from iotune.verify.words import (
 _KINDS = [Column(kind, number=True) for kind in KINDS]
 _MODELS = [Column(model, number=True) for model in MODELS.values()]
 _BY_FILE = [Column("by"), Column("file", spare=1)]
-_SITES_SHOWN = 8  # of a file
+_FILES_SHOWN, _SITES_SHOWN = 12, 8  # one by one; of a file
 
 
 def verdicts_json(runs: Sequence[Trace], found: Verdicts) -> dict[str, Any]:
@@ -42,31 +44,38 @@ def show_verdicts(runs: Sequence[Trace], found: Verdicts) -> None:
     """A line a file, then what made its conflicts, or what breaks a model."""
     for run in runs:
         say_losses(run.summary.warnings)
-    files = [one for one in found.conflicts.files if one.pairs]
+    series = in_series((one for one in found.conflicts.files if one.pairs), found)
+    files = [one.first for one in series]
     several = len(runs) > 1
+    cells = _verdict_cells if found.order_recorded else _kind_cells
     if not files:
         data(_none(found.conflicts))
-    elif found.order_recorded:
-        table([*_pairs_columns(files), *_MODELS, *_BY_FILE],
-              [[*_pairs_cells(one, files), *_verdict_cells(one, found.of_file(one.path)),
-                who_text(one), one.path] for one in files])  # fmt: skip
-        for file in files:
-            said = found.of_file(file.path)
-            if said is not None and said.sites:
-                _show_violations(file, said, several)
     else:
-        table([*_pairs_columns(files), *_KINDS, *_BY_FILE],
-              [[*_pairs_cells(one, files), *_kind_cells(one), who_text(one), one.path]
-               for one in files])  # fmt: skip
-        for file in files:
-            _show_file(file, several)
+        table([*_pairs_columns(files), *(_MODELS if found.order_recorded else _KINDS), *_BY_FILE],
+              [[*_pairs_cells(one.first, files), *cells(one.first, found), who_text(one.first),
+                one.name] for one in series])  # fmt: skip
+    detailed = [one for one in series if not found.order_recorded or _is_wrong(one, found)]
+    for one in detailed[:_FILES_SHOWN]:
+        said = found.of_file(one.first.path)
+        if said is None:
+            _show_file(one, several)
+        else:
+            _show_violations(one, said, several)
+    if len(detailed) > _FILES_SHOWN:
+        data()
+        data(f"and {count_text(len(detailed) - _FILES_SHOWN, 'further file')}: --json has them")
+    if files and not found.order_recorded:
         say("the trace has no order: nothing is known of which access came first")
     for unknown in found.unknown:
         say(f"unknown, and no order: {unknown.reason} ({count_text(unknown.times, 'time')})")
-    for file in found.conflicts.files:
-        if file.without_place:
-            number = count_text(file.without_place, "access")
-            say(f"not seen: {number} of {file.path}, whose place is not in the trace")
+    for one in in_series((file for file in found.conflicts.files if file.without_place), found):
+        number = count_text(sum(file.without_place for file in one.files), "access")
+        say(f"not seen: {number} of {one.name}, whose place is not in the trace")
+
+
+def _is_wrong(one: Series, found: Verdicts) -> bool:
+    said = found.of_file(one.first.path)
+    return said is not None and bool(said.sites)
 
 
 def show_answer(service: str, found: Verdicts) -> None:
@@ -104,25 +113,26 @@ def _pairs_cells(file: FileConflicts, files: Sequence[FileConflicts]) -> list[st
     return [f"{one:,}" for one in counts]
 
 
-def _verdict_cells(file: FileConflicts, said: FileVerdict | None) -> list[str]:
+def _verdict_cells(file: FileConflicts, found: Verdicts) -> list[str]:
+    said = found.of_file(file.path)
     counts = said.violations if said is not None else dict.fromkeys(MODELS, 0)
     return [f"{counts[model]:,} not" if counts[model] else "right" for model in MODELS]
 
 
-def _kind_cells(file: FileConflicts) -> list[str]:
+def _kind_cells(file: FileConflicts, found: Verdicts) -> list[str]:
     return [f"{file.pairs_of(kind):,}" if file.pairs_of(kind) else "–" for kind in KINDS]
 
 
-def _show_heading(file: FileConflicts) -> None:
+def _show_heading(one: Series) -> None:
     data()
-    data(file.path)
-    if file.names:
-        paragraph(f"also named {', '.join(file.names)}", indent=2)
+    data(one.name)
+    if one.first.names:
+        paragraph(f"also named {', '.join(one.first.names)}", indent=2)
 
 
-def _show_file(file: FileConflicts, several: bool) -> None:
-    _show_heading(file)
-    sites = sites_in_order(file)
+def _show_file(series: Series, several: bool) -> None:
+    _show_heading(series)
+    sites = sites_in_order(series.first)
     for one in sites[:_SITES_SHOWN]:
         _show_site(one, several)
     if len(sites) > _SITES_SHOWN:
@@ -140,8 +150,8 @@ def _show_site(one: SiteConflicts, several: bool) -> None:
     paragraph(f"such as {places}: {size_text(end - first)} at {first:,}", 4)
 
 
-def _show_violations(file: FileConflicts, said: FileVerdict, several: bool) -> None:
-    _show_heading(file)
+def _show_violations(series: Series, said: FileVerdict, several: bool) -> None:
+    _show_heading(series)
     groups = violation_groups(said)
     for group in groups[:_SITES_SHOWN]:
         paragraph(group.headline, 2)

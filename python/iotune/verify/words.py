@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
+from iotune.reports.alike import FEWEST_FOLDED, joint_name, masked
 from iotune.reports.tables import ranks_text
 from iotune.verify.conflicts import FileConflicts, Place, SiteConflicts
-from iotune.verify.verdicts import MODELS, FileVerdict, Violation
+from iotune.verify.verdicts import MODELS, FileVerdict, Verdicts, Violation
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,42 @@ def violation_groups(said: FileVerdict) -> list[ViolationGroup]:
 def sites_in_order(file: FileConflicts) -> list[SiteConflicts]:
     """Those of the user's data before HDF5's own, of both the most pairs first."""
     return sorted(file.sites, key=lambda one: one.is_metadata)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Files of which the same is said, or one."""
+
+    files: tuple[FileConflicts, ...]
+
+    @property
+    def first(self) -> FileConflicts:
+        """The one that is shown for all."""
+        return self.files[0]
+
+    @property
+    def name(self) -> str:
+        """One path, with `#` for numbers in which they differ."""
+        if len(self.files) == 1:
+            return self.first.path
+        paths = [one.path for one in self.files]
+        return f"{joint_name(paths)} ({len(paths):,} files)"
+
+
+def in_series(files: Iterable[FileConflicts], found: Verdicts) -> list[Series]:
+    """Files whose paths differ by numbers alone, and nothing else of what is said of them."""
+    groups: dict[Hashable, list[FileConflicts]] = {}
+    for file in files:
+        said = found.of_file(file.path)
+        calls = tuple((one.kind, one.pairs, one.first, one.second) for one in file.sites)
+        wrong = said and tuple((one.model, one.first, one.second, one.violations)
+                               for one in said.sites)  # fmt: skip
+        groups.setdefault((masked(file.path), file.ranks, calls, wrong), []).append(file)
+    series = []
+    for alike in groups.values():
+        parts = [alike] if len(alike) >= FEWEST_FOLDED else [[one] for one in alike]
+        series += [Series(tuple(part)) for part in parts]
+    return series
 
 
 def calls_text(first: str, second: str) -> str:

@@ -72,6 +72,16 @@ def test_the_command_prints_what_the_schema_says(tmp_path: Path) -> None:
     assert "nothing is known of which access came first" in done.stderr
 
 
+def test_files_of_a_series_are_one_entry(tmp_path: Path) -> None:
+    both = "posix,{rank},pwrite,/data/step{step}.bin,0,100,{step}.{rank},0.1"
+    other = ["posix,0,pwrite,/data/last.bin,0,100,9.1,0.1", "posix,1,pread,/data/last.bin,0,9,9,1"]
+    lines = [both.format(rank=rank, step=step) for step in range(5) for rank in (0, 1)]
+    assert len(conflicts(tmp_path, *lines, *other).files) == 6
+    said = typed(tmp_path, "verify", "made.iotrace").stdout
+    assert said.count("/data/step#.bin (5 files)\n") == 2  # in the table, and its own part
+    assert said.count("step") == 2 and said.count("/data/last.bin\n") == 2
+
+
 @pytest.mark.parametrize("log", sorted(one.name for one in LOGS.glob("*.csv")))
 def test_logs_of_other_tools_are_read(tmp_path: Path, log: str) -> None:
     trace = imported(LOGS / log, tmp_path)[0].path
