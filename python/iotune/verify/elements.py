@@ -61,8 +61,8 @@ def _wanted(found: Verdicts) -> Iterator[_Key]:
 
 
 def _may_have(place: Place, *calls: str) -> bool:
-    moves = any(one.startswith(("H5Dread", "H5Dwrite")) for one in calls)
-    return moves and not (place.collective or place.truncates or place.metadata)
+    moves_dataset = any(" of " in one for one in calls)  # its path stands behind the call of HDF5
+    return moves_dataset and not (place.collective or place.truncates or place.metadata)
 
 
 def _key(path: str, place: Place) -> _Key:
