@@ -91,7 +91,7 @@ def test_logs_of_other_tools_are_read(tmp_path: Path, log: str) -> None:
     conforming("verify", typed(tmp_path, "verify", str(trace), "--json").stdout)
 
 
-def test_a_rank_and_its_child_are_told_apart() -> None:
+def test_a_rank_and_its_child_have_two_names() -> None:
     (file,) = verdicts_of([ORDER]).files
     child = next(one for one in file.sites if one.kind == "truncation")
     assert child.example is not None
@@ -216,9 +216,7 @@ in_child(some)
 
 
 @needs_the_library
-def test_hdf5s_own_metadata_is_told_from_elements_of_the_user(
-    traced: Traced, tmp_path: Path
-) -> None:
+def test_hdf5s_own_metadata_is_no_element_of_the_user(traced: Traced, tmp_path: Path) -> None:
     # given a process that reads what another one wrote by HDF5
     found = traced(HDF5)
     # then a conflict is HDF5's own where neither of the calls moves a dataset
