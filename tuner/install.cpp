@@ -2,6 +2,7 @@
 #include "core/link/at_start.h"
 #include "core/link/real_function.h"
 #include "core/process/configuration.h"
+#include "gather/loader/gather_library.h"
 #include "logstore/loader/logstore_library.h"
 #include "prefetch/loader/prefetch_library.h"
 #include "recorder/gather/process_text.h"
@@ -18,6 +19,7 @@
 #include "tuner/hdf5/hdf5_dataset.h"
 #include "tuner/hdf5/hdf5_open.h"
 #include "tuner/mpiio/mpiio_open.h"
+#include "tuner/mpiio/openmpi_io.h"
 #include "tuner/mpiio/ordered_calls.h"
 #include "tuner/posix/made_file.h"
 #include "tuner/posix/placement.h"
@@ -120,6 +122,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   fill_tables();
   if (asks_as_it_is()) load_database();
   logstore::install_log_store();
+  gather::install_gather(name_of_openmpi_io);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ void free_joint(const MpiApi& mpi, Joint& joint, bool is_flat) noexcept {
 // The communicator that the ranks of an open speak on, where all of them do. 0: each acts alone.
 Word communicator_of_open(const MpiApi& mpi, Word comm) noexcept {
   const MpiConstants& constants = mpi.constants;
-  if (!all_ranks_keep_logs() || !constants.known) return 0;
+  if (!all_ranks_run(JointService::kLogs) || !constants.known) return 0;
   if (((comm ^ constants.comm_null) & constants.handle_mask) == 0) return 0;
   int size = 0;
   if (mpi.MPI_Comm_size(comm, &size) != 0 || size < 2 || !is_inside_world(mpi, comm)) return 0;
@@ -155,8 +155,8 @@ void closed(Provider& provider, const Joint& closing) noexcept {
 
 void install_joint_close(const ClosingCalls& calls) noexcept {
   g_calls = calls;
+  announce_service(JointService::kLogs);
   recorder::g_joint_hooks = {
-      .is_used = true,
       .opening = [] { g_calls.begin_open(); },
       .opened = opened,
       .closing =

@@ -78,7 +78,6 @@ IOTUNE_START_DATA constinit MpiioHooks g_mpiio_hooks = {
 };
 
 IOTUNE_START_DATA constinit JointHooks g_joint_hooks = {
-    .is_used = false,
     .opening = [] {},
     .opened = [](Provider&, Word, Word) {},
     .closing = [](Word, Word&, void*&) { return false; },

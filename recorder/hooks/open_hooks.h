@@ -96,9 +96,8 @@ struct MpiioHooks {
 
 // Around an MPI_File_open and an MPI_File_close, in every mode.
 struct JointHooks {
-  // Whether this rank keeps files as logs. Where all ranks of the world do (core/run/presence.h)
-  // the entries may call MPI, collectively over the call's communicator.
-  bool is_used;
+  // Where all ranks of the world keep files as logs (core/run/presence.h) the entries may call MPI,
+  // collectively over the call's communicator.
   void (*opening)();
   // `handle` is MPI_FILE_NULL, or 0, where the call failed.
   void (*opened)(Provider& mpi, Word comm, Word handle);

@@ -24,7 +24,7 @@ void before_init(HookState&) noexcept {
   {
     const OwnCode own;
     join_run_of_launcher();
-    register_presence(g_joint_hooks.is_used);
+    register_presence();
     g_transfer_hooks.before_mpi_init();
   }
   // MPI's own start makes a hundred and fifty POSIX calls that say nothing of the program.
