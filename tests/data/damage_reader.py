@@ -14,6 +14,7 @@ from pathlib import Path
 
 import iotune
 from iotune.traces.calls import COLUMNS, CallReader
+from iotune.verify import verdicts_of
 
 
 def reading(path: Path) -> tuple[object, list[str]]:
@@ -25,7 +26,7 @@ def reading(path: Path) -> tuple[object, list[str]]:
     for batch in reader:
         rows.append([batch.values(column) for column in reader.columns])
     losses = {*summary.pop("warnings"), *reader.losses}
-    return (summary, rows), sorted(losses)
+    return (summary, rows, verdicts_of([path])), sorted(losses)
 
 
 def main() -> None:

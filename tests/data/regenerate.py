@@ -50,6 +50,7 @@ def _record(work: Path, folder: Path) -> None:
         source = HERE / "programs" / f"{program}.c"
         subprocess.run(["cc", "-O1", "-o", work / program, source], check=True)
     shutil.copy(KERNELS / "ph5example", work)
+    subprocess.run(["mpicc.mpich", "-o", work / "order", HERE / "programs" / "order.c"], check=True)
     environment = {name: value for name, value in os.environ.items() if "IOTUNE" not in name}
     for kind in ("STATE", "DATA", "CONFIG"):
         environment[f"XDG_{kind}_HOME"] = str(work)
@@ -60,6 +61,7 @@ def _record(work: Path, folder: Path) -> None:
         ("serial-posix", [], ["./serial"]),
         ("pause", [], ["./pause"]),
         ("four-ranks-hdf5", ["--timing", "call"], four_ranks),
+        ("three-ranks-order", ["--order"], ["mpirun.mpich", "-n", "3", "./order"]),
         ("merged-ranks", [], ["env", "IOTUNE_MERGE_ABOVE_MIB=0", *four_ranks]),
     ):
         trace = work / f"{name}.iotrace"

@@ -234,6 +234,11 @@ def bare_runs_differ(place: TorturePlace, program: Program, first: Seen) -> bool
     return any(fault_of(program, first, seen) is not None for seen in again)
 
 
+def is_order_recorded(seed: int) -> bool:
+    """Of each third program messages and collectives are recorded as well."""
+    return seed % 3 == 0
+
+
 def torture(place: TorturePlace, seed: int) -> dict[str, Any]:
     """One program; "fault" is None where nothing but its speed has changed."""
     program = draw_program(seed)
@@ -242,7 +247,7 @@ def torture(place: TorturePlace, seed: int) -> dict[str, Any]:
     record: dict[str, Any] = {"seed": seed, "launch": program.launch, "ranks": program.ranks,
                               "storage": program.storage or "as it is",
                               "known": program.known or "configured",
-                              "record": program.record,
+                              "record": program.record, "order": is_order_recorded(seed),
                               "end": program.lines[-1].split()[1],
                               "settings": program.settings, "fault": None}  # fmt: skip
     try:
@@ -254,8 +259,10 @@ def torture(place: TorturePlace, seed: int) -> dict[str, Any]:
     try:
         if program.known:
             learn(place, program)
-        explore: dict[str, Any] = {"IOTUNE_EXPLORE": None} if program.known == "explore" else {}
-        tuned = run(place, program, tuned=True, IOTUNE_RECORD=program.record, **explore)
+        more: dict[str, Any] = {"IOTUNE_EXPLORE": None} if program.known == "explore" else {}
+        if is_order_recorded(seed):
+            more["IOTUNE_ORDER"] = 1
+        tuned = run(place, program, tuned=True, IOTUNE_RECORD=program.record, **more)
     except Hang as hang:
         record["fault"] = f"hang: {str(hang)[-300:]}"
         return record
@@ -289,7 +296,7 @@ def reported(records: list[dict[str, Any]]) -> str:
     lines = [f"{len(records)} programs, {sum(r['fault'] is not None for r in records)} faults"]
     if skipped:
         lines.append(f"  not counted, for what they do without iotune: {skipped}")
-    for kind in ("launch", "end", "ranks", "storage", "known", "record"):
+    for kind in ("launch", "end", "ranks", "storage", "known", "record", "order"):
         counts = Counter(str(record[kind]) for record in records)
         lines.append(f"  {kind}: " + ", ".join(f"{n} {c}" for n, c in sorted(counts.items())))
     by_source = Counter(source for record in records for source in record.get("sources", []))

@@ -128,8 +128,12 @@ def command(
         settings["IOTUNE_DB"] = db if db == "none" else os.path.abspath(db)
     if config is not None:
         settings["IOTUNE_CONFIG"] = str(config.absolute())
-    if logstore and _bears_logstore(words):
-        settings["IOTUNE_LOGSTORE"] = _prefixes(logstore)
+    if logstore:
+        prefixes = _prefixes(logstore)
+        if _bears(words, "logstore"):
+            settings["IOTUNE_LOGSTORE"] = prefixes
+    if mode is not Mode.off and _asks_for_cache() and not _bears(words, "cache"):
+        settings["IOTUNE_PREFETCH_DELIVERY"] = "hint"
     before = stamp_of(trace)
     witness = _witness()
     if witness is not None:
@@ -196,20 +200,40 @@ def _prefixes(directories: Sequence[Path]) -> str:
     return ":".join(prefixes)
 
 
-def _bears_logstore(words: Sequence[str]) -> bool:
-    """Whether nothing is known against it: what a verified trace of the program says is said."""
-    from iotune.verify.remembered import NEVER_VERIFIED, remembered
+# Services that relax order: their names, and what is done where a program needs more.
+_RELAXING = {
+    "logstore": (
+        "log store",
+        "its files are ordinary ones; IOTUNE_LOGSTORE in the environment keeps them as logs anyway",
+    ),
+    "cache": (
+        "prefetch cache",
+        "reads get hints; without iotune run, LD_PRELOAD=$(iotune lib) takes the cache anyway",
+    ),
+}
+
+
+def _bears(words: Sequence[str], service: str) -> bool:
+    """Whether nothing is known against a service. Says what was verified."""
+    from iotune.verify.remembered import line_of, remembered
 
     named = start.programs_and_words(words)
-    found = remembered([name for program, more in named for name in (program, *more[:1])])
-    if found is None:
-        say(f"log store {NEVER_VERIFIED}")
+    programs = [name for program, more in named for name in (program, *more[:1])]
+    ranks = start.ranks_of(words)
+    found = remembered(programs, service, ranks)
+    name, instead = _RELAXING[service]
+    say(f"{name} {line_of(found, service, ranks)}")
+    if found is None or found.keeps(service):
         return True
-    say(f"log store {found.line('logstore')}")
-    if "mpiio" not in found.broken:
-        return True
-    say("its files are ordinary ones; IOTUNE_LOGSTORE in the environment keeps them as logs anyway")
+    say(instead)
     return False
+
+
+def _asks_for_cache() -> bool:
+    """Whether reads are to be served out of memory of the preload's own (docs/prefetch.md)."""
+    predictor = os.environ.get("IOTUNE_PREFETCH", "none")
+    cached = os.environ.get("IOTUNE_PREFETCH_DELIVERY") == "cache"
+    return cached and predictor not in ("", "none")
 
 
 def _environment(library: str, settings: dict[str, str], programs: list[str]) -> dict[str, str]:

@@ -16,7 +16,14 @@ from iotune.findings import thresholds
 from iotune.findings.covered import Covered
 from iotune.findings.datasets import DatasetReader
 from iotune.findings.finding import Estimate, Evidence
-from iotune.findings.streams import BELOW, NOBODY, Stream, StreamReader
+from iotune.findings.streams import (
+    BELOW,
+    MPI_WRITE,
+    MPI_WRITE_ALL,
+    NOBODY,
+    Stream,
+    StreamReader,
+)
 from iotune.models.settings.file_layout import striping_of
 from iotune.models.settings.prospects import prospect_of_file
 from iotune.reports.explained import needs_training
@@ -26,7 +33,8 @@ from iotune.traces.calls import MISSING, CallReader
 from iotune.traces.run_epochs import RunEpochs, run_epochs
 from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.traces.trace import Trace
-from iotune.verify.conflicts import FileConflicts, conflicts_of
+from iotune.verify.conflicts import FileConflicts
+from iotune.verify.verdicts import FileVerdict, Verdicts, verdicts_of
 
 # Of these nobody cares how they are read: they are the system's, or one call's own.
 _NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/lib64/")
@@ -99,9 +107,35 @@ class Facts:
         return found
 
     @functools.cached_property
-    def conflicts(self) -> Sequence[FileConflicts]:
-        """Of files whose bytes two processes touched; reads the trace again."""
-        return [one for one in conflicts_of([self._path]).files if self._is_data(one.path)]
+    def conflicts(self) -> Sequence[tuple[FileConflicts, FileVerdict | None]]:
+        """Of files whose bytes two processes touched, what is known of their order; reads the trace
+        again.
+        """
+        found = self._verdicts
+        return [(one, found.of_file(one.path)) for one in found.conflicts.files
+                if self._is_data(one.path)]  # fmt: skip
+
+    @property
+    def order_recorded(self) -> bool:
+        """Whether the trace says what orders its processes."""
+        return self._verdicts.order_recorded
+
+    @property
+    def knows_all_order(self) -> bool:
+        """Whether all that was recorded of order is understood."""
+        return not self._verdicts.unknown
+
+    @functools.cached_property
+    def _verdicts(self) -> Verdicts:
+        return verdicts_of([self._path])
+
+    def is_sieved(self, file: str) -> bool:
+        """Whether MPI-IO wrote more than it was asked for: whose bytes are rewritten by design."""
+        return any(
+            one.meaning.reads and one.parent in (MPI_WRITE, MPI_WRITE_ALL)
+            for one in self.of_file[file]
+            if one.meaning.below_mpi
+        )
 
     @functools.cached_property
     def epochs(self) -> RunEpochs:
@@ -273,20 +307,3 @@ def at_most(seconds: float, facts: Facts, how: str) -> Estimate | None:
     if elapsed <= 0:
         return Estimate(seconds, None, how)
     return Estimate(min(seconds, elapsed), min(1.0, seconds / elapsed), how)
-
-
-def ranks_text(ranks: Sequence[int]) -> str:
-    """As people write them: rank 3, ranks 0-3, ranks 0,2,4-7; "" for none."""
-    if not ranks:
-        return ""
-    parts: list[str] = []
-    first = last = ranks[0]
-    for one in [*ranks[1:], None]:
-        if one is not None and one == last + 1:
-            last = one
-            continue
-        parts.append(str(first) if first == last else f"{first}-{last}")
-        first = last = one if one is not None else last
-    if len(parts) > 4:
-        return f"{len(ranks)} ranks from {ranks[0]} to {ranks[-1]}"
-    return ("rank " if len(ranks) == 1 else "ranks ") + ",".join(parts)

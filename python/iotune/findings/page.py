@@ -23,7 +23,7 @@ _HEAD = (
     "**Severity** is the share of the run's time that the slowest rank spent in the calls that "
     f"show it: high from {thresholds.HIGH_SHARE:.0%}, medium from "
     f"{thresholds.MEDIUM_SHARE:.0%}, else low. Where the log has no times it is medium. Some "
-    "findings are low whatever they took, where their part says so.",
+    "findings have one severity whatever they took, where their part says so.",
     "**What it may be worth** is an upper bound: the calls do not become free. How it was "
     "reckoned is said beside it. Where nothing is known there is no number. Times are as true as "
     "the trace's (`iotune run --timing exact`).",

@@ -100,12 +100,24 @@ WORDS = {
         "finding of their own.",
         "A checkpoint that is meant to replace the one before.",
     ),
+    "unordered-accesses": Words(
+        "Two ranks touch the same bytes, one of them writes, and nothing orders the two: which "
+        "bytes are read, or stay, differs from run to run, on every storage.",
+        "Only where the order was recorded (`iotune run --order`): two accesses are not ordered "
+        "under POSIX ([the models](explain/verify-models.md)). It is high whatever time it took, "
+        "and medium where some of what was recorded is not understood. HDF5's own metadata, "
+        "aggregators of collective transfers and the holes that data sieving writes again are "
+        "left out.",
+        "Where something orders them that no call shows: a socket, a file that is polled for, "
+        "shared memory. `iotune verify` says what it knows nothing of.",
+    ),
     "overlapping-writes": Words(
         "Two ranks write the same bytes. Whose bytes stay is not defined, unless the program "
         "orders the writes by messages or barriers.",
         "Two writes of two processes share a byte (`iotune verify` has all of them). HDF5's own "
         "metadata, aggregators of collective transfers and the holes that data sieving writes "
-        "again are left out.",
+        "again are left out. Where the order was recorded (`iotune run --order`), what it orders "
+        "is low, and the rest is [unordered-accesses](#unordered-accesses).",
         "Where ranks write one after the other on purpose, a message between them.",
     ),
     "one-rank": Words(

@@ -20,6 +20,8 @@ from iotune.reports.losses import SAMPLE
 from iotune.traces.run_epochs import RunEpochs, run_epochs
 from iotune.traces.summary import FilePattern, RunSummary
 from iotune.traces.trace import Trace
+from iotune.verify import Verdicts, verdicts_of
+from iotune.verify.elements import with_elements
 
 MAPPED_FILES = 6  # the largest, of each series one
 
@@ -38,6 +40,7 @@ class RunFacts:
     effects: dict[str, Comparison]  # by path, of files that are explained
     findings: Findings
     epochs: RunEpochs
+    verdicts: Verdicts | None  # None: of one process alone
     losses: list[str]
     axis_seconds: float  # where time axes end: of runs side by side the longest one's end
 
@@ -90,9 +93,14 @@ def gather(
         },
         findings=findings() if findings is not None else findings_of(trace),
         epochs=run_epochs(trace.path, run),
+        verdicts=_verdicts(trace) if len(processes) > 1 else None,
         axis_seconds=run.elapsed_seconds,
         losses=list(dict.fromkeys(one for one in losses if not one.endswith(SAMPLE))),
     )
+
+
+def _verdicts(trace: Trace) -> Verdicts:
+    return with_elements([trace.path], verdicts_of([trace.path]))
 
 
 def _hosts(processes: list[dict[str, Any]]) -> list[str]:

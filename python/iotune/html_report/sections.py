@@ -24,6 +24,7 @@ from iotune.html_report.epoch_section import epochs_blocks
 from iotune.html_report.facts import RunFacts
 from iotune.html_report.file_sections import decompositions_blocks, files_blocks, maps_blocks
 from iotune.html_report.heat_figure import heat_figures
+from iotune.html_report.order_section import order_blocks
 from iotune.html_report.region_figure import region_figure, region_table
 from iotune.html_report.svg import WIDTH, Table, counted, short_path
 from iotune.logstore import LogContainer, is_container
@@ -88,6 +89,13 @@ def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
             "Where in a file bytes were moved. Patterns are drawn, not single calls: zoom in to "
             "see the accesses of a loop.",
             maps_blocks,
+        ),
+        (
+            "order",
+            "The same bytes",
+            "Accesses of two processes to the same bytes, at least one of which writes, and "
+            "whether the run orders them as each model of consistency asks.",
+            lambda facts, wide: order_blocks(facts.verdicts, wide),
         ),
         ("sizes", "Sizes and alignment", "", _sizes),
         ("slowest", "Slowest ranks and files", "", _slowest),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import signal
 import stat
@@ -18,6 +19,7 @@ _LAUNCHERS = frozenset(
 # The runtime of AddressSanitizer, as a library.
 _HAS_TO_BE_FIRST = "libasan.so"
 _WRAPPERS = frozenset("env nice ionice nohup numactl setarch stdbuf taskset time timeout".split())
+_RANKS = re.compile(r"(?<!\S)-{1,2}(?:n|np|ntasks)[ =]?(\d+)(?!\S)")
 # Launchers' and wrappers' options and how many words follow them; others are taken alone.
 _OPTION_WORDS = {
     **dict.fromkeys(
@@ -48,13 +50,8 @@ def programs_and_words(command: Sequence[str]) -> list[tuple[str, list[str]]]:
     if name not in _LAUNCHERS and name not in _WRAPPERS:
         return [(command[0], list(command[1:]))]
     result: list[tuple[str, list[str]]] = []
-    part: list[str] = []
-    for word in [*command[1:], ":"]:
-        if word != ":":
-            part.append(word)
-            continue
+    for part in _parts(command[1:]):
         result += programs_and_words(_after_options(part, name))
-        part = []
     return result
 
 
@@ -69,6 +66,34 @@ def launchers(command: Sequence[str]) -> list[str]:
         elif name not in _WRAPPERS:
             break
         words = list(_after_options(words[1:], name))
+    return found
+
+
+def ranks_of(command: Sequence[str]) -> int | None:
+    """How many ranks the launchers among the words start in all; None where they do not say."""
+    name = os.path.basename(command[0]) if command else ""
+    if name in _WRAPPERS:
+        return ranks_of(_after_options(command[1:], name))
+    if name not in _LAUNCHERS:
+        return None
+    found = 0
+    for part in _parts(command[1:]):
+        options = part[: len(part) - len(_after_options(part, name))]
+        numbers = _RANKS.findall(" ".join(options))
+        if not numbers:
+            return None
+        found += int(numbers[-1])
+    return found
+
+
+def _parts(words: Sequence[str]) -> list[list[str]]:
+    """Of a launcher's words, what is between colons."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word == ":":
+            found.append([])
+        else:
+            found[-1].append(word)
     return found
 
 

@@ -31,12 +31,7 @@ class Alike:
     @property
     def name(self) -> str:
         """One path for all: `#` where their numbers differ, `*` for names that differ otherwise."""
-        paths = [one.path for one in self.files]
-        if len({masked(path) for path in paths}) > 1:
-            paths = [os.path.join(os.path.dirname(path), "*" + _ending(path)) for path in paths]
-        parts = [_DIGITS.findall(path) for path in paths]
-        fixed = iter([numbers[0] if len(set(numbers)) == 1 else "#" for numbers in zip(*parts)])
-        return _DIGITS.sub(lambda match: next(fixed), paths[0])
+        return joint_name([one.path for one in self.files])
 
     @property
     def is_mixed(self) -> bool:
@@ -52,6 +47,15 @@ class Alike:
 def masked(text: str) -> str:
     """A text with `#` for each number."""
     return _DIGITS.sub("#", text)
+
+
+def joint_name(paths: Sequence[str]) -> str:
+    """One path for all of them, as Alike.name."""
+    if len({masked(path) for path in paths}) > 1:
+        paths = [os.path.join(os.path.dirname(path), "*" + _ending(path)) for path in paths]
+    parts = [_DIGITS.findall(path) for path in paths]
+    fixed = iter([numbers[0] if len(set(numbers)) == 1 else "#" for numbers in zip(*parts)])
+    return _DIGITS.sub(lambda match: next(fixed), paths[0])
 
 
 def patterns_of(file: FilePattern) -> Hashable:

@@ -15,7 +15,7 @@ from typing import Any
 from iotune.database.answers import Answers
 from iotune.database.offers import LogOffer
 from iotune.traces.summary import FilePattern, RunSummary
-from iotune.verify.remembered import NEVER_VERIFIED, remembered
+from iotune.verify.remembered import line_of, remembered
 
 _NAMED = 8  # files of one offer
 
@@ -113,6 +113,5 @@ def _launcher(run: RunSummary) -> list[str]:
 def _offered(offer: LogOffer, run: RunSummary, paths: Iterable[str]) -> Offered:
     files = tuple(paths)
     command = tuple(command_of(run, os.path.dirname(files[0])))
-    found = remembered([run.identity or run.program_name])
-    verified = found.line("logstore") if found else NEVER_VERIFIED
-    return Offered(offer, files, command, verified)
+    found = remembered([run.identity or run.program_name], "logstore", run.ranks)
+    return Offered(offer, files, command, line_of(found, "logstore", run.ranks))

@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from iotune.findings.facts import ranks_text
 from iotune.findings.finding import SEVERITIES, Evidence, Finding, Findings
 from iotune.findings.snippets.languages import language_of
 from iotune.reports.losses import say_losses
 from iotune.reports.offered import Offered
-from iotune.reports.tables import count_text, seconds_text, size_text, terminal_width
+from iotune.reports.tables import count_text, ranks_text, seconds_text, size_text, terminal_width
 from iotune.talk import print_json, printable
 from iotune.traces.trace import Trace
 

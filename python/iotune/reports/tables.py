@@ -222,3 +222,20 @@ def path_text(path: str | Path) -> str:
     import shlex
 
     return shlex.quote(str(path))
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """As people write them: rank 3, ranks 0-3, ranks 0,2,4-7; "" for none."""
+    if not ranks:
+        return ""
+    parts: list[str] = []
+    first = last = ranks[0]
+    for one in [*ranks[1:], None]:
+        if one is not None and one == last + 1:
+            last = one
+            continue
+        parts.append(str(first) if first == last else f"{first}-{last}")
+        first = last = one if one is not None else last
+    if len(parts) > 4:
+        return f"{len(ranks)} ranks from {ranks[0]} to {ranks[-1]}"
+    return ("rank " if len(ranks) == 1 else "ranks ") + ",".join(parts)

@@ -48,13 +48,15 @@ def command(
 ) -> None:
     """Print the conflicts, file by file, and what of them is properly synchronised."""
     from iotune.traces.chosen_trace import chosen_trace
+    from iotune.verify.elements import with_elements
     from iotune.verify.remembered import remember
     from iotune.verify.show import show_answer, show_verdicts, verdicts_json
-    from iotune.verify.verdicts import KEPT_BY, verdicts_of
+    from iotune.verify.verdicts import verdicts_of
 
     given: list[Optional[Path]] = [*traces] if traces else [None]
     runs = [chosen_trace(one) for one in given]
-    found = verdicts_of([one.path for one in runs])
+    paths = [one.path for one in runs]
+    found = with_elements(paths, verdicts_of(paths))
     if len(runs) == 1 and found.order_recorded:
         remember(runs[0], found)
     if as_json:
@@ -70,5 +72,5 @@ def command(
         next_command("iotune", "run", "--order", "--", "…", why="the order of its accesses")
     if service is not None and not found.order_recorded and found.conflicts.has_pairs:
         raise typer.Exit(_UNKNOWN)
-    if service is not None and found.broken(KEPT_BY[service.value]):
+    if service is not None and found.needing_more_than(service.value):
         raise typer.Exit(_NOT_KEPT)

@@ -27,6 +27,7 @@ class Place:
     metadata: bool  # HDF5's own: within a call of HDF5 that moves no dataset
     collective: bool  # within a transfer of MPI-IO that all ranks make together
     segment: int  # ordering events of the process that ended before it
+    elements: str = ""  # of a dataset, which the transfer of HDF5 around it selected
 
     @property
     def who(self) -> str:
@@ -39,7 +40,8 @@ class Place:
         if self.truncates:
             return f"truncates it to {self.offset:,} bytes"
         verb = "writes" if self.write else "reads"
-        return f"{verb} {self.length:,} bytes at {self.offset:,}"
+        selected = f" ({self.elements})" if self.elements else ""
+        return f"{verb} {self.length:,} bytes at {self.offset:,}{selected}"
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class SiteConflicts:
     first: str  # the calls, from the outermost to the one that moved the bytes
     second: str
     example: tuple[Place, Place]
+
+    @property
+    def is_metadata(self) -> bool:
+        """Whether both are HDF5's own: within calls of HDF5 that move no dataset."""
+        return all(one.metadata for one in self.example)
 
     @property
     def bytes_of_example(self) -> tuple[int, int]:
@@ -77,6 +84,11 @@ class FileConflicts:
         """The pairs of that kind."""
         return sum(one.pairs for one in self.sites if one.kind == kind)
 
+    @property
+    def metadata_pairs(self) -> int:
+        """The pairs that HDF5 makes for itself alone."""
+        return sum(one.pairs for one in self.sites if one.is_metadata)
+
 
 @dataclass(frozen=True)
 class Conflicts:
@@ -98,13 +110,19 @@ class Conflicts:
 
 def conflicts_of(traces: Sequence[Path]) -> Conflicts:
     """Reads each process of the traces once; nothing is said of any order. Raises Error."""
-    return conflicts_from(core.conflicts([Path(one) for one in traces]))
+    return conflicts_from(core.conflicts([Path(one) for one in traces]), outputs_of(traces))
 
 
-def conflicts_from(found: dict[str, Any]) -> Conflicts:
-    """The rows of iotune._core with types."""
-    files = tuple(_file(one) for one in found["files"])
+def conflicts_from(found: dict[str, Any], left_out: frozenset[str]) -> Conflicts:
+    """The rows of iotune._core with types, without these files."""
+    files = tuple(_file(one) for one in found["files"] if one["path"] not in left_out)
     return Conflicts(found["processes"], files, found["unreadable_batches"])
+
+
+def outputs_of(traces: Sequence[Path]) -> frozenset[str]:
+    """Files that were stdout when a process began: no data, though all processes write them."""
+    processes = [one for path in traces for one in core.processes(Path(path))]
+    return frozenset(one["stdout"] for one in processes if one.get("stdout"))
 
 
 def _file(row: dict[str, Any]) -> FileConflicts:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from iotune import core
-from iotune.verify.conflicts import Conflicts, Place, conflicts_from
+from iotune.verify.conflicts import Conflicts, Place, conflicts_from, outputs_of
 
 # By the keys of --json. The order is that of docs/explain/verify.md, the strictest promise first.
 MODELS = {"posix": "POSIX", "commit": "commit", "session": "session", "mpiio": "MPI-IO"}
 # What keeps less than POSIX, and the model that it keeps (docs/explain/verify.md, "It decides").
 KEPT_BY = {"logstore": "mpiio", "cache": "session", "nfs": "session"}
+_MPI_IO_ALONE = "logstore"  # keeps none but files that MPI-IO makes
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Violation:
     pairs: int  # of the same calls in all
     missing: str  # what would make the example right
     example: tuple[Place, Place] | None  # the earlier one first where an order is known
+
+    @property
+    def is_metadata(self) -> bool:
+        """Whether both are HDF5's own: within calls of HDF5 that move no dataset."""
+        return self.example is not None and all(one.metadata for one in self.example)
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,16 @@ class Verdicts:
         """The files that do not keep to the model."""
         return [one for one in self.files if not one.keeps(model)]
 
+    def needing_more_than(self, service: str) -> list[FileVerdict]:
+        """The files that need more than a service (KEPT_BY) keeps, of those that it concerns."""
+        concerned = {
+            one.path
+            for one in self.conflicts.files
+            if service != _MPI_IO_ALONE
+            or any("MPI_File" in site.first + site.second for site in one.sites)
+        }
+        return [one for one in self.broken(KEPT_BY[service]) if one.path in concerned]
+
     def of_file(self, path: str) -> FileVerdict | None:
         """None: it has no conflict, or no order was recorded."""
         found = [one for one in self.files if one.path == path]
@@ -74,14 +90,18 @@ class Verdicts:
     def as_json(self) -> dict[str, Any]:
         """Plain values for `--json`."""
         rows = self.conflicts.as_json()
-        for row in rows["files"]:
+        for row, file in zip(rows["files"], self.conflicts.files):
             said = self.of_file(row["path"])
+            row["metadata_pairs"] = file.metadata_pairs
+            for site, one in zip(row["sites"], file.sites):
+                site["metadata"] = one.is_metadata
             row["models"] = None
             row["violations"] = []
             if self.order_recorded:
                 counts = said.violations if said else dict.fromkeys(MODELS, 0)
                 row["models"] = {model: {"violations": n} for model, n in counts.items()}
-                row["violations"] = [asdict(one) for one in said.sites] if said else []
+                sites = said.sites if said else ()
+                row["violations"] = [{**asdict(one), "metadata": one.is_metadata} for one in sites]
         unknown = [asdict(one) for one in self.unknown]
         return {**rows, "order_recorded": self.order_recorded, "unknown": unknown}
 
@@ -89,10 +109,11 @@ class Verdicts:
 def verdicts_of(traces: Sequence[Path]) -> Verdicts:
     """Reads each process of the traces and replays their order. Raises Error."""
     found = core.verdicts([Path(one) for one in traces])
-    files = tuple(_file(one) for one in found.pop("verdicts"))
+    outputs = outputs_of(traces)
+    files = tuple(_file(one) for one in found.pop("verdicts") if one["path"] not in outputs)
     unknown = tuple(Unknown(**one) for one in found.pop("unknown"))
     recorded = found.pop("order_recorded")
-    return Verdicts(conflicts_from(found), recorded, files, unknown)
+    return Verdicts(conflicts_from(found, outputs), recorded, files, unknown)
 
 
 def why_broken(file: FileVerdict, model: str) -> str:

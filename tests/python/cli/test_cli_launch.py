@@ -58,6 +58,24 @@ def test_every_part_of_a_colon_list_is_found(tmp_path: Path) -> None:
     assert start.programs(f"mpirun -n 1 {a} : -n 2 {b} x".split()) == [a, b]
 
 
+@pytest.mark.parametrize(
+    ("words", "ranks"),
+    [
+        ("mpirun -n 4 {} -n 8", 4),
+        ("nice -n 5 mpirun --np=16 {}", 16),
+        ("mpiexec -np 2 -genv A b {} : -n 3 {}", 5),
+        ("srun -n2 {}", 2),
+        ("mpirun {} -n 8", None),
+        ("mpirun -n 2 {} : {}", None),
+        ("{} -n 8", None),
+        ("", None),
+    ],
+)
+def test_how_many_ranks_a_command_starts(tmp_path: Path, words: str, ranks: int | None) -> None:
+    code = program(tmp_path, "code")
+    assert start.ranks_of(words.replace("{}", code).split()) == ranks
+
+
 def test_a_program_that_does_not_exist_is_left_out() -> None:
     assert start.programs(["mpirun", "-n", "4", "./no-such-program"]) == []
     assert start.programs([]) == []

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from iotune.findings import covered as covered_module
 from iotune.findings import datasets as datasets_module
 from iotune.findings.covered import Covered
-from iotune.findings.facts import ranks_text
 from iotune.findings.properties import is_property_call
 from iotune.findings.streams import StreamReader
+from iotune.reports.tables import ranks_text
 from iotune.traces.call_meaning import meanings
 from iotune.traces.selections import chunks_of, runs_of
 from support.installed.import_logs import imported

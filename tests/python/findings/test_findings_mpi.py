@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from iotune import open_trace
 from iotune.findings import findings_of, look
 from iotune.findings.facts import Facts
 from support.installed.habits import Habits, ids, needs_the_library
+from support.installed.order_runs import compiled_programs, recorded
+from support.mpis import find_mpi
 
 pytestmark = [pytest.mark.mpi, needs_the_library]
 
@@ -48,6 +53,32 @@ def test_eight_bytes_of_two_ranks_are_named(
     assert shown.text == "rank 0 and rank 1 both write the 8 B at 4,096"
     assert shown.ranks == (0, 1)
     assert shown.file.endswith("out.bin")
+    assert found.findings[0].summary.endswith("iotune run --order records whether the program "
+                                              "orders them")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["rewritten_header", "missing_barrier"])
+def test_recorded_order_tells_a_race_from_an_order(name: str, tmp_path: Path) -> None:
+    # given two programs that differ in what orders their ranks
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        pytest.skip("NOT VERIFIED: mpich-4 is not here")
+    program = compiled_programs(mpi, [name], tmp_path)[name]
+    race, ordered = (
+        findings_of(open_trace(recorded(mpi, 2, program, form, tmp_path)[0])).findings
+        for form in ("race", "ordered")
+    )
+    # then what nothing orders is grave, whether both write or one reads
+    (found,) = race
+    assert (found.id, found.severity, found.layer) == ("unordered-accesses", "high", "posix")
+    (shown,) = found.evidence
+    assert shown.ranks == (0, 1) and shown.file.endswith("shared.bin")
+    pairs = "4 unordered pairs of 4" if name == "rewritten_header" else "1 unordered pair of 1"
+    assert pairs in shown.text
+    # and ranks that write the same bytes in order are hardly worth a word
+    assert [(one.id, one.severity) for one in ordered] == (
+        [("overlapping-writes", "low")] if name == "rewritten_header" else []
+    )
 
 
 def test_what_depends_on_the_file_system_is_asked_of_it(

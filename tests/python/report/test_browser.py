@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from iotune.cli import app
+from iotune.importing import import_log
 from support.repository import TESTS
 
 pytestmark = pytest.mark.soak
@@ -127,12 +128,22 @@ def looked_at(report: Path, theme: str, width: int) -> dict[str, Any]:
     return dict(json.loads(html.unescape(kept[1])))
 
 
+def conflicting(folder: Path) -> Path:
+    """A trace of two ranks that write the same bytes."""
+    log = folder / "log.csv"
+    rows = [f"{rank},/d/a,write,0,1024,{rank},{rank}.5" for rank in (0, 1)]
+    log.write_text("\n".join(["rank,file,op,offset,length,start,end", *rows, ""]))
+    return import_log(log, folder / "conflicting.iotrace").trace
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 500])
 def test_it_runs_and_can_be_read(theme: str, width: int, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
-    words = ["report", *map(str, TRACES), "-o", str(report), "--db", "none"]
+    traces = [*TRACES, conflicting(tmp_path)]
+    words = ["report", *map(str, traces), "-o", str(report), "--db", "none"]
     assert CliRunner().invoke(app, words).exit_code == 0
+    assert 'id="order"' in report.read_text()
     assert report.stat().st_size < 3 << 20
     found = looked_at(report, theme, width)
     assert found["complaints"] == []

@@ -25,7 +25,7 @@ from iotune.html_report.time_bins import BINS, TimeBins
 from iotune.importing import import_log
 from iotune.traces.summary import FilePattern, PrefetchOutcome
 from iotune.traces.trace import open_trace
-from support.installed.page import Element, parsed
+from support.installed.page import Element, parsed, rows, sections, table_of
 from support.log_containers import add_writer, make_container
 from support.repository import TESTS
 
@@ -45,21 +45,6 @@ def page(*traces: Path) -> Element:
     assert result.exit_code == 0, result.stderr
     assert len(result.stdout) < MOST_BYTES
     return parsed(result.stdout)
-
-
-def sections(one: Element) -> dict[str, Element]:
-    return {section.attributes["id"]: section for section in one.all("section")}
-
-
-def rows(table: Element) -> list[list[str]]:
-    return [[cell.text for cell in row.children] for row in table.all("tr")]
-
-
-def table_of(one: Element, caption: str) -> list[list[str]]:
-    for table in one.all("table"):
-        if caption in table.all("caption")[0].text:
-            return rows(table)
-    raise AssertionError(f"no table {caption!r}")
 
 
 def test_the_run_at_a_glance() -> None:
@@ -347,7 +332,7 @@ def test_colours_have_the_contrast_of_wcag_aa(theme: str) -> None:
         (ink, ground) for ink in ("ink", "muted", "accent") for ground in ("bg", "card", "ground")
     ]
     text += [(name, f"{name}-ground") for name in ("high", "medium", "low")]
-    fills = ["write", "read", "other", "hdf5", "mpiio", "stdio", "posix"]
+    fills = ["write", "read", "other", "hdf5", "mpiio", "stdio", "posix", "high"]
     text += [("on", fill) for fill in (*fills, *(f"r{at}" for at in range(8)))]
     for ink, ground in text:
         assert contrast(found[ink], found[ground]) >= 4.5, (ink, ground)

@@ -24,6 +24,7 @@ def test_the_present_version_is_kept() -> None:
     assert names == [
         *("four-ranks-hdf5.iotrace", "killed.iobuf.gz"),
         *("merged-ranks.iotrace", "pause.iotrace", "serial-posix.iotrace"),
+        "three-ranks-order.iotrace",
     ]
 
 

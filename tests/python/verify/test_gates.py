@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from iotune.verify.remembered import line_of, remembered
 from support.installed.order_runs import compiled_programs, iotune, recorded
 from support.mpis import Mpi, find_mpi
 
@@ -45,6 +48,76 @@ def test_the_log_store_asks_what_was_verified(
     else:
         assert "log store verified: " in again.stderr
     assert shared.is_file()
+
+
+def known(folder: Path, *verdicts: tuple[int, dict[str, str]]) -> None:
+    """Verdicts of the program `sh` at so many ranks; of each service that is refused why."""
+    rows = [
+        {"program": "sh", "ranks": ranks, "trace": f"/t/of-{ranks}.iotrace",
+         "when_unix_seconds": 1.0, "refused": refused}
+        for ranks, refused in verdicts
+    ]  # fmt: skip
+    place = folder / "xdg_state_home" / "iotune" / "verified.json"
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps({"version": 2, "verified": rows}))
+
+
+@pytest.mark.parametrize("verdict", ["kept", "refused", "never"])
+def test_the_prefetch_cache_asks_what_was_verified(verdict: str, tmp_path: Path) -> None:
+    # given what is known of a program
+    if verdict != "never":
+        refused = {"cache": "1 of 1 pairs of /f need more"} if verdict == "refused" else {}
+        known(tmp_path, (4, {"logstore": "so", **refused}))
+    # when it is to read out of the cache
+    done = iotune(
+        *(tmp_path, "run", "--", "sh", "-c", "echo $IOTUNE_PREFETCH_DELIVERY"),
+        IOTUNE_PREFETCH="pattern", IOTUNE_PREFETCH_DELIVERY="cache",
+    )  # fmt: skip
+    # then that is said first, and where it needs more its reads get hints
+    said = {
+        "kept": "prefetch cache verified: of-4.iotrace, at 4 ranks, keeps to session consistency",
+        "refused": "prefetch cache refused: 1 of 1 pairs of /f need more (verified: of-4.iotrace",
+        "never": "prefetch cache never verified: iotune run --order",
+    }[verdict]
+    assert said in done.stderr
+    assert done.stdout == ("hint\n" if verdict == "refused" else "cache\n")
+    # and who does not ask for the cache hears nothing
+    quiet = iotune(tmp_path, "run", "--", "true", IOTUNE_PREFETCH="pattern")
+    assert "prefetch cache" not in quiet.stderr
+
+
+def test_the_verdict_of_these_ranks_counts_else_the_strictest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a program that needs more at 2 ranks alone, which was verified there first
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg_state_home"))
+    known(tmp_path, (2, {"logstore": "why"}), (4, {}), (8, {}))
+
+    def line(ranks: int | None) -> str:
+        return line_of(remembered(["/bin/sh"], "logstore", ranks), "logstore", ranks)
+
+    # then each number of ranks has its own verdict
+    assert line(2) == "refused: why (verified: of-2.iotrace, at 2 ranks)"
+    assert line(8).startswith("verified: of-8.iotrace, at 8 ranks, keeps to MPI-IO")
+    # and where nothing is known of them the strictest, which says of how many it is
+    assert line(16) == "refused: why (verified: of-2.iotrace, at 2 ranks, and never at 16)"
+    assert line(None) == line(2)
+    assert remembered(["other"], "logstore", 2) is None
+
+
+def test_the_log_store_is_asked_of_files_of_mpi_io_alone(tmp_path: Path) -> None:
+    # given a process that reads what its parent wrote before it began
+    lines = (
+        "import os; file = open('text', 'w'); file.write('12345678'); file.close()\n"
+        "if os.fork() == 0: print(open('text').read()); os._exit(0)\n"
+        "os.wait()"
+    )
+    trace = tmp_path / "run.iotrace"
+    iotune(tmp_path, "run", "--order", "-o", trace, "--", sys.executable, "-c", lines)
+    # then no call of MPI-IO makes it right under that model, and it is no matter of the log store
+    assert "2 not" in iotune(tmp_path, "verify", trace).stdout
+    answer = iotune(tmp_path, "verify", "--for", "logstore", trace)
+    assert answer.stdout.startswith("yes: logstore keeps MPI-IO consistency, and all conflicts of ")
 
 
 def test_without_order_nothing_is_known(mpi: Mpi, program: Path, tmp_path: Path) -> None:

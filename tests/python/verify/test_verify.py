@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from iotune.verify import Conflicts, conflicts_of
+from iotune.verify import Conflicts, conflicts_of, verdicts_of
+from iotune.verify.elements import with_elements
 from support.installed.habits import Habits, needs_the_library
 from support.installed.import_logs import LOGS, imported, typed
 from support.installed.json_schemas import conforming
@@ -71,6 +72,16 @@ def test_the_command_prints_what_the_schema_says(tmp_path: Path) -> None:
     assert "nothing is known of which access came first" in done.stderr
 
 
+def test_files_of_a_series_are_one_entry(tmp_path: Path) -> None:
+    both = "posix,{rank},pwrite,/data/step{step}.bin,0,100,{step}.{rank},0.1"
+    other = ["posix,0,pwrite,/data/last.bin,0,100,9.1,0.1", "posix,1,pread,/data/last.bin,0,9,9,1"]
+    lines = [both.format(rank=rank, step=step) for step in range(5) for rank in (0, 1)]
+    assert len(conflicts(tmp_path, *lines, *other).files) == 6
+    said = typed(tmp_path, "verify", "made.iotrace").stdout
+    assert said.count("/data/step#.bin (5 files)\n") == 2  # in the table, and its own part
+    assert said.count("step") == 2 and said.count("/data/last.bin\n") == 2
+
+
 @pytest.mark.parametrize("log", sorted(one.name for one in LOGS.glob("*.csv")))
 def test_logs_of_other_tools_are_read(tmp_path: Path, log: str) -> None:
     trace = imported(LOGS / log, tmp_path)[0].path
@@ -117,19 +128,21 @@ def traced(tmp_path: Path) -> Traced:
     def run(lines: str) -> Conflicts:
         trace = tmp_path / "made.iotrace"
         words = [sys.executable, "-c", FORKS + lines]
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "iotune", "run", "--mode", "record", "-o", str(trace)),
-                *("--", *words),
-            ],
-            cwd=tmp_path,
-            env=os.environ | {"XDG_STATE_HOME": str(tmp_path / "state"), "IOTUNE_DB": "none"},
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        with (tmp_path / "stdout").open("w") as stdout:
+            done = subprocess.run(
+                [
+                    *(sys.executable, "-m", "iotune", "run", "--mode", "record", "-o", str(trace)),
+                    *("--", *words),
+                ],
+                cwd=tmp_path,
+                env=os.environ | {"XDG_STATE_HOME": str(tmp_path / "state"), "IOTUNE_DB": "none"},
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=100,
+                check=False,
+            )
+        assert done.returncode == 0, done.stderr
         return conflicts_of([trace])
 
     return run
@@ -165,6 +178,9 @@ NAMES: dict[str, tuple[str, list[str]]] = {
     "appended": (
         'write("a"); in_child(lambda: write("a", os.O_WRONLY | os.O_APPEND))', [],
     ),
+    "printed": (
+        'os.write(1, b"12"); in_child(lambda: os.lseek(1, 0, 0) + os.write(1, b"1"))', [],
+    ),
     "copied from": (
         'write("a")\nin_child(lambda: os.copy_file_range(own("a"), own("b"), 4))', ["write-read"],
     ),
@@ -177,3 +193,37 @@ def test_which_file_and_bytes_a_call_touches(traced: Traced, name: str) -> None:
     lines, kinds = NAMES[name]
     found = traced(lines)
     assert [site.kind for file in found.files for site in file.sites] == kinds
+
+
+HDF5 = """
+import h5py, numpy
+with h5py.File("a.h5", "w") as file: file["a"] = numpy.zeros((8, 8))
+def some():
+    with h5py.File("a.h5", "r") as file: return file["a"][2:4, 1:3]
+in_child(some)
+"""
+
+
+@needs_the_library
+def test_hdf5s_own_metadata_is_told_from_elements_of_the_user(
+    traced: Traced, tmp_path: Path
+) -> None:
+    # given a process that reads what another one wrote by HDF5
+    found = traced(HDF5)
+    # then a conflict is HDF5's own where neither of the calls moves a dataset
+    (file,) = found.files
+    own = {(one.first, one.second): one.is_metadata for one in file.sites}
+    assert own["H5Fcreate → pwrite", "H5Fopen → pread"] is True
+    assert own["pwrite", "H5Dread of /a → pread"] is False
+    assert 0 < file.metadata_pairs < file.pairs
+    # and an access within a transfer of HDF5 names what it selected
+    traces = [tmp_path / "made.iotrace"]
+    sites = with_elements(traces, verdicts_of(traces)).conflicts.files[0].sites
+    (read,) = (one.example[1] for one in sites if one.second == "H5Dread of /a → pread"
+               and one.first == "pwrite")  # fmt: skip
+    assert read.elements == "elements 2-3, 1-2 of /a"
+    assert read.deed.endswith(" (elements 2-3, 1-2 of /a)")
+    # and people see both
+    said = typed(tmp_path, "verify", "made.iotrace").stdout
+    assert "HDF5's own" in said.splitlines()[0] and "(elements 2-3, 1-2 of /a)" in said
+    conforming("verify", typed(tmp_path, "verify", "made.iotrace", "--json").stdout)

@@ -73,3 +73,21 @@ def parsed(html: str) -> Element:
     reader.close()
     assert reader.at is reader.root, f"<{reader.at.name}> is not closed"
     return reader.root
+
+
+def sections(one: Element) -> dict[str, Element]:
+    """The sections of a report by their ids."""
+    return {section.attributes["id"]: section for section in one.all("section")}
+
+
+def rows(table: Element) -> list[list[str]]:
+    """The cells of a table."""
+    return [[cell.text for cell in row.children] for row in table.all("tr")]
+
+
+def table_of(one: Element, caption: str) -> list[list[str]]:
+    """The cells of the table below such a caption."""
+    for table in one.all("table"):
+        if caption in table.all("caption")[0].text:
+            return rows(table)
+    raise AssertionError(f"no table {caption!r}")

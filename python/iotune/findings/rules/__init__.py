@@ -5,6 +5,7 @@ from __future__ import annotations
 from iotune.findings.rule import Rule
 from iotune.findings.rules import (
     calls,
+    conflicts,
     epochs,
     files,
     hdf5_chunks,
@@ -18,6 +19,7 @@ from iotune.findings.rules import (
 RULES: tuple[Rule, ...] = (
     *requests.RULES,
     *repeated.RULES,
+    *conflicts.RULES,
     *epochs.RULES,
     *ranks.RULES,
     *files.RULES,

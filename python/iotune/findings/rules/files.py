@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, slowest
 from iotune.findings.finding import LOW, MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting
 from iotune.findings.snippets import hdf5, mpiio, posix
@@ -17,7 +17,7 @@ from iotune.findings.streams import (
     MPI_WRITE_ALL,
     Stream,
 )
-from iotune.reports.tables import size_text
+from iotune.reports.tables import ranks_text, size_text
 
 _LOCKED_BY_MPI_IO = ("nfs", "nfs4", "vast")
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from iotune.findings import thresholds as limit
 from iotune.findings.datasets import Chunks, Dataset
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
+from iotune.findings.facts import Facts, at_most, evidence, ranks_of, slowest
 from iotune.findings.rule import Rule, Sighting
 from iotune.findings.snippets import hdf5
 from iotune.findings.snippets.named import Named, named
 from iotune.models.settings.chunk_caches import cache_bytes_for, chunks_to_hold
-from iotune.reports.tables import count_text, size_text
+from iotune.reports.tables import count_text, ranks_text, size_text
 
 
 def _by_process(facts: Facts, writes: bool) -> Iterator[tuple[Dataset, list[Chunks]]]:

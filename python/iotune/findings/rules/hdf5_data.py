@@ -14,7 +14,6 @@ from iotune.findings.facts import (
     counted,
     evidence,
     ranks_of,
-    ranks_text,
     slowest,
     times_of,
 )
@@ -23,7 +22,7 @@ from iotune.findings.snippets import hdf5
 from iotune.findings.snippets.named import EXAMPLE, named
 from iotune.findings.streams import HDF5_MAKES, HDF5_READ, HDF5_WRITE, Stream, kind_of
 from iotune.reports.actual_io import done_text, taken_apart
-from iotune.reports.tables import count_text, size_text
+from iotune.reports.tables import count_text, ranks_text, size_text
 
 
 def _requests(facts: Facts, file: str, writes: bool) -> tuple[int, int]:

@@ -10,7 +10,6 @@ from iotune.findings.facts import (
     at_most,
     counted,
     ranks_of,
-    ranks_text,
     slowest,
     times_of,
 )
@@ -18,7 +17,7 @@ from iotune.findings.rule import Rule, Sighting
 from iotune.findings.snippets import hdf5
 from iotune.findings.snippets.named import named
 from iotune.findings.streams import HDF5_OTHER
-from iotune.reports.tables import size_text
+from iotune.reports.tables import ranks_text, size_text
 
 
 def _reads(facts: Facts) -> Sighting | None:

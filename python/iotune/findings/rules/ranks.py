@@ -12,14 +12,13 @@ from iotune.findings.facts import (
     evidence,
     held_bytes,
     ranks_of,
-    ranks_text,
     slowest,
 )
 from iotune.findings.finding import LOW, MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting
 from iotune.findings.snippets import hdf5, mpiio
 from iotune.findings.streams import BELOW, MPI_READ_ALL, MPI_WRITE_ALL, Stream
-from iotune.reports.tables import seconds_text, size_text
+from iotune.reports.tables import ranks_text, seconds_text, size_text
 
 
 def _by_program(one: Stream) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 from iotune.findings import thresholds as limit
 from iotune.findings.covered import Covered
 from iotune.findings.facts import Facts, at_most, counted, slowest
-from iotune.findings.finding import MEDIUM
 from iotune.findings.rule import Rule, Sighting
 from iotune.findings.snippets import hdf5, mpiio, posix
 from iotune.findings.streams import (
@@ -19,8 +18,7 @@ from iotune.findings.streams import (
     MPI_WRITE_ALL,
     Stream,
 )
-from iotune.reports.tables import count_text, size_text
-from iotune.verify.conflicts import WRITE_WRITE, SiteConflicts
+from iotune.reports.tables import size_text
 
 
 def _moved(facts: Facts, writes: bool) -> dict[str, dict[int, tuple[int, int, float]]]:
@@ -55,21 +53,12 @@ def _different(facts: Facts, writes: bool) -> dict[str, dict[int, Covered]]:
     return found
 
 
-def _sieved(facts: Facts, file: str) -> bool:
-    """Whether MPI-IO wrote more than it was asked for: whose bytes are rewritten by design."""
-    return any(
-        one.meaning.reads and one.parent in (MPI_WRITE, MPI_WRITE_ALL)
-        for one in facts.of_file[file]
-        if one.meaning.below_mpi
-    )
-
-
 def _again(facts: Facts, writes: bool) -> Sighting | None:
     """What one process moved again that it had moved itself."""
     found = []
     different_of = _different(facts, writes)
     for file, processes in _moved(facts, writes).items():
-        if writes and _sieved(facts, file):
+        if writes and facts.is_sieved(file):
             continue
         unique = different_of[file]
         extra, once, calls, ranks = 0, 0, 0, []
@@ -141,47 +130,6 @@ def _union(parts: list[Covered]) -> int | None:
     return joined.bytes
 
 
-def _overlapping(facts: Facts) -> Sighting | None:
-    """Bytes that two ranks wrote, however few. Commands of a script, which are no ranks, write the
-    same file one after the other.
-    """
-    if not _several_write(facts):
-        return None
-    found = []
-    for file in facts.conflicts:
-        sites = [one for one in file.sites if _is_of_program(one)]
-        if not sites or _sieved(facts, file.path):
-            continue
-        first, end = sites[0].bytes_of_example
-        one, other = sites[0].example
-        pairs = sum(site.pairs for site in sites)
-        more = "" if pairs == 1 else f", the first of {pairs:,} pairs of writes"
-        text = (
-            f"{one.who} and {other.who} both write the {size_text(end - first)} at {first:,}{more}"
-        )
-        ranks = tuple(sorted({each.rank for site in sites for each in site.example}))
-        found.append(counted(text, file.path, "", ranks, 0, end - first, {}))
-    if not found:
-        return None
-    summary = f"two ranks write the same bytes of {count_text(len(found), 'file')}"
-    return Sighting(found, summary, severity=MEDIUM)
-
-
-def _several_write(facts: Facts) -> bool:
-    writers: dict[str, set[int]] = defaultdict(set)
-    for one in facts.streams:
-        if one.file and one.meaning.writes and one.bytes:
-            writers[one.file].add(one.process)
-    return any(len(processes) > 1 for processes in writers.values())
-
-
-def _is_of_program(one: SiteConflicts) -> bool:
-    """Not HDF5's own metadata, nor aggregators of collective transfers, which MPI-IO orders."""
-    if one.kind != WRITE_WRITE or any(each.metadata or each.rank < 0 for each in one.example):
-        return False
-    return not all(each.collective for each in one.example)
-
-
 RULES = (
     Rule(
         "repeated-reads",
@@ -207,14 +155,5 @@ RULES = (
         "posix",
         "Write what is final; keep counters and headers in memory until the file is closed.",
         lambda facts: _again(facts, True),
-    ),
-    Rule(
-        "overlapping-writes",
-        "ranks write the same bytes",
-        "mpiio",
-        "Let one rank write what all have, and each only its own part. Without messages between "
-        "them it is not defined which rank's bytes stay, and the file system orders them by locks.",
-        _overlapping,
-        mpiio.OWN_BYTES,
     ),
 )

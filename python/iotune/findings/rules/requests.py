@@ -14,7 +14,6 @@ from iotune.findings.facts import (
     counted,
     evidence,
     ranks_of,
-    ranks_text,
     slowest,
 )
 from iotune.findings.finding import LOW, Estimate, Evidence
@@ -28,7 +27,7 @@ from iotune.findings.streams import (
     NOBODY,
     Stream,
 )
-from iotune.reports.tables import size_text
+from iotune.reports.tables import ranks_text, size_text
 
 
 def _of_program(one: Stream, writes: bool) -> bool:

@@ -113,6 +113,20 @@ if rank == 0:
 os.pwrite(fd, data.tobytes(), len(header) + rank * data.nbytes)
 """),
 )
+ORDER: tuple[Snippet, ...] = (
+    c("""
+if (rank == 0) {
+  MPI_File_write_at(file, 0, table, count, MPI_DOUBLE, &status);
+}
+/* what was written is stored, all come together, all see it */
+MPI_File_sync(file);
+MPI_Barrier(MPI_COMM_WORLD);
+MPI_File_sync(file);
+if (rank != 0) {
+  MPI_File_read_at(file, 0, table, count, MPI_DOUBLE, &status);
+}
+"""),
+)
 KNOW: tuple[Snippet, ...] = (
     c("""
 struct stat known;
