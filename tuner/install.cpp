@@ -13,6 +13,7 @@
 #include "tuner/decision/database_library.h"
 #include "tuner/decision/file_plan.h"
 #include "tuner/decision/file_timer.h"
+#include "tuner/decision/job_memory.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
 #include "tuner/decision/run_end.h"
@@ -122,7 +123,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   fill_tables();
   if (asks_as_it_is()) load_database();
   logstore::install_log_store();
-  gather::install_gather(name_of_openmpi_io);
+  gather::install_gather({name_of_openmpi_io, job_limit_bytes});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <new>
+#include <utility>
 
 namespace iotune::gather {
 namespace {
@@ -63,15 +64,6 @@ void each_extent(const std::vector<Run>& runs, Visit visit) {
   }
 }
 
-bool is_ascending(const std::vector<Run>& runs) noexcept {
-  std::int64_t end = INT64_MIN;
-  return std::all_of(runs.begin(), runs.end(), [&end](const Run& run) {
-    const bool good = run.offset >= end && (run.count == 1 || run.stride >= run.bytes);
-    end = run.end();
-    return good;
-  });
-}
-
 // Of extents in the order of their writes: what no later one covers, ascending.
 class Latest {
  public:
@@ -124,14 +116,24 @@ std::vector<Extent> sorted_extents(const std::vector<Run>& runs) {
 
 }  // namespace
 
-bool HeldPieces::fits(std::size_t more_bytes) const noexcept {
-  // As much again where they have to be sorted.
-  const std::size_t places = (runs_.size() + 1) * sizeof(Run);
-  return more_bytes <= budget_ && 2 * (used_ + more_bytes) + places <= budget_;
+bool HeldPieces::take(std::int64_t offset, std::size_t more_bytes) noexcept {
+  const bool ordered = ordered_ && offset >= end_;
+  // To sort them: the bytes once more, and each piece as two extents and a node of a tree.
+  constexpr std::size_t kSorting = 2 * sizeof(Extent) + 96;
+  const std::size_t bytes = (used_ + more_bytes) * (ordered ? 1 : 2);
+  const std::size_t places = 2 * (runs_.size() + 1) * sizeof(Run);
+  const std::size_t needed = bytes + places + (ordered ? 0 : (pieces_ + 1) * kSorting);
+  if (needed <= taken_) return true;
+  constexpr std::size_t kStep = std::size_t{64} << 10U;
+  const std::size_t wanted = needed - taken_ + kStep;
+  const std::size_t least = needed - taken_;
+  const std::size_t got = budget_.take(wanted) ? wanted : budget_.take(least) ? least : 0;
+  taken_ += got;
+  return got != 0;
 }
 
-std::byte* HeldPieces::room_for(std::size_t bytes) noexcept {
-  if (!fits(bytes) || !memory_.have(used_ + bytes)) return nullptr;
+std::byte* HeldPieces::room_for(std::int64_t offset, std::size_t bytes) noexcept {
+  if (!take(offset, bytes) || !memory_.have(used_ + bytes)) return nullptr;
   return memory_.data() + used_;
 }
 
@@ -142,7 +144,9 @@ bool HeldPieces::hold(std::int64_t offset, std::size_t bytes) noexcept {
   } catch (const std::bad_alloc&) {
     return false;
   }
+  ordered_ = ordered_ && offset >= end_;
   used_ += bytes;
+  ++pieces_;
   begin_ = std::min(begin_, offset);
   end_ = std::max(end_, offset + static_cast<std::int64_t>(bytes));
   return true;
@@ -150,7 +154,7 @@ bool HeldPieces::hold(std::int64_t offset, std::size_t bytes) noexcept {
 
 Ascending HeldPieces::ascending() {
   join_last(runs_);
-  if (is_ascending(runs_)) return {runs_, memory_.data(), used_};
+  if (ordered_) return {runs_, memory_.data(), used_};
   const std::vector<Extent> extents = sorted_extents(runs_);
   if (!sorted_.have(used_)) throw std::bad_alloc();
   Ascending ordered{{}, sorted_.data(), 0};
@@ -173,7 +177,9 @@ void HeldPieces::clear() noexcept {
   runs_.shrink_to_fit();
   memory_.release();
   sorted_.release();
-  used_ = 0;
+  used_ = pieces_ = 0;
+  ordered_ = true;
+  budget_.give(std::exchange(taken_, 0));
   begin_ = INT64_MAX;
   end_ = INT64_MIN;
 }

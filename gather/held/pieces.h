@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gather/held/budget.h"
 #include "gather/held/growing_memory.h"
 
 namespace iotune::gather {
@@ -32,13 +33,16 @@ struct Ascending {
 
 class HeldPieces {
  public:
-  // `budget_bytes`: of memory, for bytes and places together.
-  explicit HeldPieces(std::size_t budget_bytes) noexcept : budget_(budget_bytes) {}
+  // `budget`: for bytes, places, and what sorting them takes. It lives longer than this.
+  explicit HeldPieces(Budget& budget) noexcept : budget_(budget) {}
+  ~HeldPieces() { clear(); }
+  HeldPieces(const HeldPieces&) = delete;
+  HeldPieces& operator=(const HeldPieces&) = delete;
 
-  // Room for one more piece; nullptr: there is none, and nothing has changed. What is written there
-  // counts from hold() on.
-  std::byte* room_for(std::size_t bytes) noexcept;
-  // The bytes at the last room_for() belong to `offset` (>= 0). False: no memory for its place.
+  // Room for a piece at `offset` (>= 0); nullptr: there is none, and nothing has changed. What is
+  // written there counts from hold() on.
+  std::byte* room_for(std::int64_t offset, std::size_t bytes) noexcept;
+  // The bytes at the last room_for() belong to `offset`. False: no memory for its place.
   bool hold(std::int64_t offset, std::size_t bytes) noexcept;
 
   bool empty() const noexcept { return runs_.empty(); }
@@ -57,12 +61,14 @@ class HeldPieces {
   void clear() noexcept;
 
  private:
-  bool fits(std::size_t more_bytes) const noexcept;
+  bool take(std::int64_t offset, std::size_t more_bytes) noexcept;
 
-  std::size_t budget_;
+  Budget& budget_;
+  std::size_t taken_ = 0;  // of the budget
   GrowingMemory memory_, sorted_;
   std::vector<Run> runs_;  // in the order of the writes
-  std::size_t used_ = 0;
+  std::size_t used_ = 0, pieces_ = 0;
+  bool ordered_ = true;  // each begins where the one before ends, or behind it
   std::int64_t begin_ = INT64_MAX, end_ = INT64_MIN;
 };
 

@@ -6,11 +6,13 @@
 #include <cstring>
 
 #include "core/abi/mpi_api.h"
+#include "core/files/process_files.h"
 #include "core/link/loader_calls.h"
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
 #include "core/process/thread_state.h"
+#include "core/run/launcher_ranks.h"
 #include "core/run/presence.h"
 #include "gather/mpi/interface.h"
 
@@ -19,8 +21,7 @@ namespace {
 
 constinit GatherHost g_host = {};
 constinit GatherHooks g_hooks = {};
-using NameOfIo = const char* (*)(const char* path);
-constinit NameOfIo g_name_of_io = nullptr;
+constinit TunersKnowledge g_tuner = {};
 
 // Beside this library. RTLD_LOCAL: it has nothing for the program.
 decltype(&iotune_gather_install) load() noexcept {
@@ -67,8 +68,28 @@ bool exchanges(const char* name) noexcept {
   const MpiApi* const mpi = provider == nullptr ? nullptr : mpi_api(*provider);
   if (mpi == nullptr) return false;
   if (std::strncmp(mpi->version, "Open MPI", 8) != 0) return true;
-  const char* const io = g_name_of_io(name);
+  const char* const io = g_tuner.name_of_io(name);
   return io != nullptr && std::strcmp(io, "OMPIO") != 0;
+}
+
+// A twentieth of what is free on the node, or the job may have, for all ranks on it.
+std::size_t budget_bytes() noexcept {
+  const OwnCode own;
+  std::uint64_t bytes = std::uint64_t{1} << 30U;  // where the system does not say
+  char text[4096];
+  if (read_text("/proc/meminfo", text) > 0) {
+    constexpr char kAvailable[] = "MemAvailable:";
+    const char* const at = std::strstr(text, kAvailable);
+    if (at != nullptr) {
+      const char* const number = at + sizeof kAvailable - 1;
+      bytes = parse_decimal(number + std::strspn(number, " ")) << 10U;
+    }
+  }
+  const std::uint64_t limit = g_tuner.job_limit_bytes();
+  const std::uint64_t ranks = ranks_on_this_node();
+  constexpr std::uint64_t kShare = 20;
+  return static_cast<std::size_t>((limit < bytes ? limit : bytes) / kShare /
+                                  (ranks == 0 ? static_cast<std::uint64_t>(world_ranks()) : ranks));
 }
 
 // A library that makes files of a format of its own counts on what MPI does not promise: that a
@@ -85,15 +106,14 @@ void* replace(const char* name, void* real, Provider& mpi, const LoadedObject* c
 
 }  // namespace
 
-void install_gather(const char* (*name_of_io)(const char* path)) noexcept {
+void install_gather(const TunersKnowledge& knowledge) noexcept {
   const Configuration& said = configuration();
   if (said.gather == nullptr || said.is_launcher || said.mode == Mode::kOff) return;
   const OwnCode own;
   const int kept = errno;
-  g_name_of_io = name_of_io;
-  constexpr std::size_t kBudgetBytes = std::size_t{64} << 20U;
+  g_tuner = knowledge;
   g_host = {.version = kGatherInterfaceVersion,
-            .budget_bytes = kBudgetBytes,
+            .budget_bytes = budget_bytes,
             .say = say,
             .communicator_of_open = communicator_of_open,
             .exchanges = exchanges};

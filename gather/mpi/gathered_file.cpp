@@ -113,7 +113,7 @@ bool GatheredFile::hold(std::int64_t offset, const ProgramBytes& from, void* sta
   const std::int64_t at = displacement_ + offset * etype_bytes_;
   std::byte* const to = atomic_ || bytes > kMostBytesOfAPiece || wrong_ != 0
                             ? nullptr
-                            : held_.room_for(static_cast<std::size_t>(bytes));
+                            : held_.room_for(at, static_cast<std::size_t>(bytes));
   if (to == nullptr || !copy(from, static_cast<std::size_t>(bytes), to) ||
       !held_.hold(at, static_cast<std::size_t>(bytes))) {
     if (held_.may_touch(at, bytes)) write_pieces();

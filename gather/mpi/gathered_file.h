@@ -28,13 +28,13 @@ class GatheredFile {
   // `comm` and `second` are this file's own: a communicator of its ranks, and a handle on which
   // nothing but bytes is written.
   GatheredFile(Word handle, Word second, Word comm, FileIdentity identity, bool exchanges,
-               std::size_t budget_bytes) noexcept
+               Budget& budget) noexcept
       : handle_(handle),
         second_(second),
         comm_(comm),
         identity_(identity),
         exchanges_(exchanges),
-        held_(budget_bytes) {}
+        held_(budget) {}
 
   Word handle() const noexcept { return handle_; }
   const FileIdentity& identity() const noexcept { return identity_; }

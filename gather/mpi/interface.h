@@ -14,7 +14,8 @@ inline constexpr std::uint32_t kGatherInterfaceVersion = 1;
 // What the library has of the preload. Lives as long as the process.
 struct GatherHost {
   std::uint32_t version;
-  std::size_t budget_bytes;  // of memory, for all gathered files of this process
+  // Of memory, for all gathered files of this process. Asked once.
+  std::size_t (*budget_bytes)();
   // One line for the user, by rank 0.
   void (*say)(const char* text);
   // A communicator of the ranks of an MPI_File_open, for it alone; 0: nothing is gathered, on all

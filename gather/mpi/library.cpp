@@ -14,6 +14,11 @@ namespace {
 
 const GatherHost* g_host = nullptr;
 
+Budget& own_budget() noexcept {
+  static Budget budget(g_host->budget_bytes());
+  return budget;
+}
+
 // Modes in which a second handle would change what the program sees, or there is nothing to write.
 bool may_gather(int amode) noexcept {
   const int common = common_amode(g_world.abi, amode);
@@ -63,8 +68,8 @@ void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
     std::unique_ptr<GatheredFile> file;
     if (good) {
       g_mpi.MPI_File_set_errhandler(second, mpi.errors_return);
-      file.reset(new (std::nothrow) GatheredFile(
-          handle, second, comm, identity, g_host->exchanges(call.name), g_host->budget_bytes));
+      file.reset(new (std::nothrow) GatheredFile(handle, second, comm, identity,
+                                                 g_host->exchanges(call.name), own_budget()));
       good = file != nullptr && add_file(file.get());
     }
     if (all_say(comm, good)) {

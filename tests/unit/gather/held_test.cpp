@@ -10,10 +10,13 @@
 namespace iotune::gather {
 namespace {
 
-constexpr std::size_t kBudget = std::size_t{1} << 24U;
+Budget& much() {
+  static Budget budget(std::size_t{1} << 30U);
+  return budget;
+}
 
 void hold(HeldPieces& held, std::int64_t offset, const std::vector<unsigned char>& bytes) {
-  std::byte* const to = held.room_for(bytes.size());
+  std::byte* const to = held.room_for(offset, bytes.size());
   ASSERT_NE(to, nullptr);
   for (std::size_t i = 0; i < bytes.size(); ++i) to[i] = std::byte{bytes[i]};
   ASSERT_TRUE(held.hold(offset, bytes.size()));
@@ -41,7 +44,7 @@ std::map<std::int64_t, unsigned char> bytes_of(const Ascending& pieces) {
 }
 
 TEST(HeldPieces, ACyclicLoopIsOneRun) {
-  HeldPieces held(kBudget);
+  HeldPieces held(much());
   for (int i = 0; i < 1000; ++i) hold(held, 16 * i + 8, std::vector<unsigned char>(8, 7));
   const Ascending pieces = held.ascending();
   ASSERT_EQ(pieces.runs.size(), 1U);
@@ -52,7 +55,7 @@ TEST(HeldPieces, ACyclicLoopIsOneRun) {
 }
 
 TEST(HeldPieces, OnePartInSmallWritesIsOnePiece) {
-  HeldPieces held(kBudget);
+  HeldPieces held(much());
   for (int i = 0; i < 1000; ++i) hold(held, 100 + 20 * i, std::vector<unsigned char>(20, 7));
   const Ascending pieces = held.ascending();
   ASSERT_EQ(pieces.runs.size(), 1U);
@@ -61,7 +64,7 @@ TEST(HeldPieces, OnePartInSmallWritesIsOnePiece) {
 
 // A row in two writes: what grew to one piece goes on with the rows before it.
 TEST(HeldPieces, RowsOfSeveralWritesAreOneRun) {
-  HeldPieces held(kBudget);
+  HeldPieces held(much());
   for (int row = 0; row < 100; ++row) {
     hold(held, 64 * row, std::vector<unsigned char>(8, 1));
     hold(held, 64 * row + 8, std::vector<unsigned char>(8, 2));
@@ -73,14 +76,23 @@ TEST(HeldPieces, RowsOfSeveralWritesAreOneRun) {
 }
 
 TEST(HeldPieces, NothingIsHeldBeyondTheBudget) {
-  HeldPieces held(10000);
-  int pieces = 0;
-  while (held.room_for(8) != nullptr) hold(held, 16 * pieces++, std::vector<unsigned char>(8, 1));
-  EXPECT_GT(pieces, 100);
-  EXPECT_LE(held.bytes(), 5000U);
-  held.clear();
-  EXPECT_TRUE(held.empty());
-  EXPECT_NE(held.room_for(8), nullptr);
+  Budget budget(10000);
+  for (const int stride : {16, -16}) {
+    HeldPieces held(budget);
+    std::int64_t at = 100000, pieces = 0;
+    while (held.room_for(at, 8) != nullptr) {
+      hold(held, at, std::vector<unsigned char>(8, 1));
+      at += stride;
+      ++pieces;
+    }
+    // Those that have to be sorted take more.
+    EXPECT_GT(pieces, stride > 0 ? 1000 : 40);
+    EXPECT_LT(pieces, stride > 0 ? 1250 : 100);
+    held.clear();
+    EXPECT_EQ(budget.left(), 10000U);
+    EXPECT_NE(held.room_for(0, 8), nullptr);
+  }
+  EXPECT_EQ(budget.left(), 10000U);
 }
 
 TEST(HeldPieces, DrawnWritesLeaveTheBytesThatTheFileWouldHave) {
@@ -89,7 +101,7 @@ TEST(HeldPieces, DrawnWritesLeaveTheBytesThatTheFileWouldHave) {
     return std::uniform_int_distribution<int>(0, most - 1)(draw);
   };
   for (int drawn = 0; drawn < 2000; ++drawn) {
-    HeldPieces held(kBudget);
+    HeldPieces held(much());
     std::map<std::int64_t, unsigned char> file;
     unsigned char value = 0;
     std::int64_t last = 0;
