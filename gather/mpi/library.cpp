@@ -8,6 +8,8 @@
 
 #include "gather/mpi/calls.h"
 #include "gather/mpi/gathered_file.h"
+#include "gather/mpi/interface.h"
+#include "recorder/hooks/service.h"
 
 namespace iotune::gather {
 namespace {
@@ -96,18 +98,28 @@ void write_out_all() noexcept {
   each_file([](GatheredFile& file) { file.write_out(); });
 }
 
-extern "C" __attribute__((visibility("default"))) bool iotune_gather_install(
-    const GatherHost* host, GatherHooks* hooks) noexcept {
-  if (host->version != kGatherInterfaceVersion) {
-    host->say("libiotune-gather.so is of another build: nothing is gathered");
+namespace {
+
+bool begin(void* given) noexcept {
+  auto& host = *static_cast<GatherHost*>(given);
+  if (std::strcmp(host.mode, "memory") != 0) {
+    host.say("IOTUNE_GATHER is neither memory nor unset: no writes are gathered");
     return false;
   }
-  g_host = host;
-  *hooks = {.use_mpi = [](const GatherMpi* mpi) { return find_functions(*mpi); },
-            .replacement = in_front_of};
+  g_host = &host;
+  host.use_mpi = [](const GatherMpi* mpi) { return find_functions(*mpi); };
+  host.replacement = in_front_of;
   // Later than MPI's own handlers were registered, and so called earlier.
   std::atexit(write_out_all);
   return true;
 }
 
+constinit recorder::Service g_service = {.begin = begin};
+
+}  // namespace
 }  // namespace iotune::gather
+
+extern "C" __attribute__((visibility("default"))) iotune::recorder::Service*
+iotune_service() noexcept {
+  return &iotune::gather::g_service;
+}

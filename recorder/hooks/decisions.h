@@ -1,11 +1,17 @@
-// Where an open, a dataset or a property list needs advice, it asks one of these tables. The tuner
-// fills them when the library is put together: the recorder does not know the tuner. Each entry
-// leaves everything alone until then.
+// Where an open, a dataset or a property list needs a decision, it is asked for here. The tuner
+// fills the table when the library is put together: the recorder does not know the tuner. It leaves
+// everything alone until then.
+//
+// This is the kernel, and no service (service.h). Each open has one decision, which changes what
+// the call gets and may have it made again. All ranks vote on it: were an entry missing on one of
+// them, the others would wait.
 //
 // Every entry runs inside OwnCode, keeps errno, never throws, and may be called by any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/abi/mpi_abi.h"
 #include "core/link/real_function.h"
@@ -16,7 +22,7 @@ namespace iotune::recorder {
 // after_open of HDF5 gets it for a file that is still being opened, which must not be asked.
 inline constexpr std::int64_t kPendingFile = -2;
 
-// What a table keeps between the two sides of one open; zeroed before each.
+// What is kept between the two sides of one open; zeroed before each.
 struct OpenState {
   std::uint64_t words[16];
   // Of an open by MPI-IO or HDF5: in another working directory its name means another file.
@@ -24,7 +30,7 @@ struct OpenState {
 };
 
 // An open by POSIX, stdio or a library above them.
-struct FileOpenHooks {
+struct FileDecisions {
   // Around an open of any form that may make the file `path`: gives the flags to open it with,
   // then sees the descriptor (below 0: none).
   int (*before_create)(const char* path, int flags);
@@ -53,7 +59,7 @@ struct DatasetCall {
   std::int64_t dcpl, dapl;  // may be replaced by lists that after_dataset closes
 };
 
-struct Hdf5Hooks {
+struct Hdf5Decisions {
   // `fapl` may be replaced by a list that after_open closes.
   void (*before_open)(Provider& hdf5, const char* name, Hdf5Making making, std::int64_t& fapl,
                       OpenState& state);
@@ -82,7 +88,7 @@ struct Hdf5Hooks {
   void (*fapl_mpio)(Provider& hdf5, std::int64_t fapl, Word comm, Word info);
 };
 
-struct MpiioHooks {
+struct MpiioDecisions {
   void (*before_open)(Provider& mpi, Word comm, const char* name, int amode, Word& info,
                       OpenState& state);
   // As again_open of HDF5, of `result` and `file`.
@@ -92,30 +98,30 @@ struct MpiioHooks {
   // Before MPI_File_read_ordered, MPI_File_write_ordered and their split forms, which are
   // collective.
   void (*before_ordered)(Provider& mpi, Word file);
+  // Which MPI-IO of an Open MPI opens `path`: "OMPIO" or another. nullptr: the MPI has but one, or
+  // that is not known.
+  const char* (*name_of_io)(const char* path);
 };
 
-// Around an MPI_File_open and an MPI_File_close, in every mode.
-struct JointHooks {
-  // Where all ranks of the world keep files as logs (core/run/presence.h) the entries may call MPI,
-  // collectively over the call's communicator.
-  void (*opening)();
-  // `handle` is MPI_FILE_NULL, or 0, where the call failed.
-  void (*opened)(Provider& mpi, Word comm, Word handle);
-  // False: `closed` has nothing to do. Else it gets the two.
-  bool (*closing)(Word handle, Word& comm, void*& file);
-  void (*closed)(Provider& mpi, Word comm, void* file);
+struct Decisions {
+  FileDecisions files;
+  Hdf5Decisions hdf5;
+  MpiioDecisions mpiio;
+  // At the end of an MPI run, for the site's log of what was applied: what this rank has to tell
+  // rank 0, plain bytes of one size on all ranks; empty: nothing.
+  std::span<const std::byte> (*own_outcomes)();
+  // On rank 0: where another rank's go, empty where they are not asked for; and that they are
+  // there.
+  std::span<std::byte> (*room_for_outcomes)();
+  void (*take_outcomes)();
+  // What a batch system lets this job take of a node's memory.
+  std::uint64_t (*job_limit_bytes)();
 };
 
-extern FileOpenHooks g_file_open_hooks;
-extern Hdf5Hooks g_hdf5_hooks;
-extern MpiioHooks g_mpiio_hooks;
-extern JointHooks g_joint_hooks;
+extern Decisions g_decisions;
 
-// Whether the mark of an MPI_File_open says how many ranks make it (core/abi/mpi_file_mark.h).
-extern bool g_counts_ranks_of_opens;
-
-// From now on nothing is done about opens by POSIX, nor when the run ends. The tables of MPI and
-// HDF5 stay as they are, because their opens are agreed on with other ranks.
+// From now on nothing is done about opens by POSIX, nor when the run ends. What is decided for MPI
+// and HDF5 stays, because their opens are agreed on with other ranks.
 void leave_posix_alone() noexcept;
 
 }  // namespace iotune::recorder
