@@ -43,6 +43,21 @@ TEST(TermText, a_header_rewritten_between_data_and_growing_lengths) {
   EXPECT_EQ(text_of(accesses), "9×{(0,8; +0) (96,16; +(32,1))}");
 }
 
+// A body that comes again elsewhere is in none of the loops that it was in.
+TEST(TermText, a_loop_has_the_strides_of_its_own_place) {
+  std::vector<Extent> accesses;
+  const auto row = [&](std::int64_t start) {
+    for (std::int64_t k = 0; k < 4; ++k) accesses.push_back({start + 10 * k, 8});
+  };
+  for (std::int64_t i = 0; i < 5; ++i) {
+    row(1000 * i);
+    row(500000 - 7 * i);
+  }
+  row(900000);
+  EXPECT_EQ(text_of(accesses),
+            "5×{4×{(0,8; +1000); +10} 4×{(500000,8; -7); +10}} | 4×{(900000,8); +10}");
+}
+
 TEST(TermText, what_belongs_to_no_loop_is_cut) {
   EXPECT_EQ(text_of({}), "");
   EXPECT_EQ(text_of({{5, 1}}), "(5,1)");
