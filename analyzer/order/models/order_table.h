@@ -38,8 +38,7 @@ struct CollectiveCall {
 
 struct CommCall {
   std::string_view name;
-  CommMaking making;
-  bool followed;  // false: it is not made by all ranks of one communicator
+  OrderKind kind;  // kMakeComm, kMakeGroup, kUnknown
 };
 
 std::span<const FileCall> file_calls();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +19,7 @@ using recorder::CallSignature;
 using recorder::Thing;
 using recorder::Verb;
 
-// Words of a call, each under the names that calls give it.
+// Words of a call.
 enum Word : std::uint8_t {
   kComm,
   kNewComm,
@@ -34,53 +33,30 @@ enum Word : std::uint8_t {
   kGotSource,
   kGotTag,
   kRoot,
-  kColour,
-  kKey,
   kFile,
   kRequests,
   kStatuses,
-  kDims,
-  kSplitType,
+  kNewRank,
+  kNewSize,
+  kNewMembers,
   kWords
 };
 
-const std::initializer_list<std::string_view> kNames[kWords] = {
-    {"comm", "comm_old", "intracomm", "local_comm", "intercomm"},
-    {"newcomm", "comm_cart", "comm_graph", "comm_dist_graph", "newintracomm", "newintercomm"},
-    {"dest"},
-    {"source"},
-    {"tag"},
-    {"sendtag"},
-    {"recvtag"},
-    {"request"},
-    {"message"},
-    {"got_source"},
-    {"got_tag"},
-    {"root"},
-    {"color"},
-    {"key"},
-    {"file"},
-    {"requests"},
-    {"statuses"},
-    {"dims"},
-    {"split_type"},
-};
+constexpr std::string_view kNames[kWords] = {
+    "comm",       "newcomm", "dest", "source", "tag",      "sendtag",  "recvtag",  "request",
+    "message",    "got_source", "got_tag", "root", "file", "requests", "statuses", "new_rank",
+    "new_size", "new_members"};
 
 struct Plan {
   bool is_event = false;
   OrderKind kind = OrderKind::kPlain;
   CollectiveOrder order = CollectiveOrder::kNothing;
-  CommMaking making = CommMaking::kUnknown;
-  bool partitioned = false, unfollowed = false, on_file = false, of_node = false;
+  bool partitioned = false, unfollowed = false, on_file = false;
   std::string_view amount;  // the argument: 0 of it is nothing to give, or to get from a root
   std::int8_t amount_place = -1;
   // Among the arguments, behind them the extras; below 0: it has none.
   std::array<std::int8_t, kWords> places{};
 };
-
-bool is_name_of(std::initializer_list<std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 bool has_argument(const CallSignature& signature, std::string_view name) {
   return std::any_of(
@@ -123,10 +99,8 @@ void plan_mpi(const CallSignature& signature, Plan& plan) {
     plan.unfollowed = call->order == CollectiveOrder::kNothing;
     plan.amount = call->amount;
   } else if (const CommCall* const made = comm_call(signature.name)) {
-    plan.kind = made->followed ? OrderKind::kMakeComm : OrderKind::kUnknown;
+    plan.kind = made->kind;
     plan.order = CollectiveOrder::kAllToAll;
-    plan.making = made->making;
-    plan.of_node = has_argument(signature, "split_type");
   } else if (!plan_message(signature, plan)) {
     plan.kind = OrderKind::kUnknown;
     plan.is_event = signature.meaning.verb == Verb::kOrders;
@@ -153,7 +127,7 @@ Plan find_plan(const CallSignature& signature) {
   for (std::uint8_t word = 0; word < kWords; ++word) {
     std::int8_t at = 0;
     const auto look = [&](std::string_view name) {
-      if (plan.places[word] < 0 && is_name_of(kNames[word], name)) plan.places[word] = at;
+      if (kNames[word] == name) plan.places[word] = at;
       ++at;
     };
     for (const recorder::ArgumentSignature& argument : signature.arguments) look(argument.name);
@@ -249,7 +223,6 @@ bool CallDecoder::decode(const recorder::Call& call, OrderEvent& event) {
   }
   if (result != 0 && plan.kind != OrderKind::kComplete) return false;
   event.order = plan.order;
-  event.making = plan.making;
   event.partitioned = plan.partitioned;
   event.unfollowed = plan.unfollowed;
   event.on_file = plan.on_file && plan.kind != OrderKind::kMakeFile;
@@ -265,14 +238,11 @@ bool CallDecoder::decode(const recorder::Call& call, OrderEvent& event) {
   event.got_source = words.number(kGotSource, OrderEvent::kNothingReceived);
   event.got_tag = words.number(kGotTag, OrderEvent::kNothingReceived);
   event.root = words.number(kRoot, 0);
-  event.colour = words.number(plan.of_node ? kSplitType : kColour, 0);
-  if (plan.of_node && event.colour >= 0) event.colour = host_;
-  event.key = words.number(kKey, 0);
-  if (plan.making == CommMaking::kFirst) {
-    event.key = 1;
-    for (const std::int64_t extent : words.numbers(kDims)) event.key *= extent;
-    if (words.numbers(kDims).empty()) event.making = CommMaking::kCopy;
-  }
+  event.new_rank = words.number(kNewRank, -1);
+  event.new_size = words.number(kNewSize, 0);
+  event.new_members = words.number(kNewMembers, 0);
+  // Of those that are in no group of it.
+  if (event.new_rank < 0 && plan.kind != OrderKind::kMakeFile) event.new_comm = OrderEvent::kNull;
   if (words.has_no_amount()) {
     (plan.order == CollectiveOrder::kRootToAll ? event.takes : event.gives) = false;
   }

@@ -4,12 +4,35 @@
 
 namespace iotune::analyzer {
 
-CommId Collectives::add(std::shared_ptr<const Members> members) {
+CommId Collectives::add(std::shared_ptr<Members> members) {
   Comm comm;
   comm.calls.resize(members->size());
   comm.members = std::move(members);
   comms_.push_back(std::move(comm));
   return static_cast<CommId>(comms_.size() - 1);
+}
+
+CommId Collectives::made(const CommOrigin& origin, std::uint64_t number, std::uint32_t process,
+                         const OrderEvent& event) {
+  const auto of_parent = static_cast<std::int64_t>(members(origin.parent).size());
+  if (event.new_size > of_parent || event.new_rank < 0 || event.new_rank >= event.new_size) {
+    return kUnknownComm;
+  }
+  const auto size = static_cast<std::size_t>(event.new_size);
+  const auto [found, is_new] = made_.try_emplace({origin, number}, kUnknownComm);
+  if (is_new) found->second = add(std::make_shared<Members>(size));
+  Members& members = *comms_[found->second].members;
+  if (members.size() != size || members.process(event.new_rank) != Members::kNotYet) {
+    return kUnknownComm;
+  }
+  members.set(static_cast<std::size_t>(event.new_rank), process);
+  return found->second;
+}
+
+CommId Collectives::opened(const CommOrigin& origin, std::uint64_t number) {
+  const auto [found, is_new] = made_.try_emplace({origin, number}, kUnknownComm);
+  if (is_new) found->second = add(comms_[origin.parent].members);
+  return found->second;
 }
 
 Part Collectives::next_part(CommId comm, std::uint32_t process, const OrderEvent& event) {
@@ -29,12 +52,8 @@ std::optional<std::string> Collectives::arrive(const Part& part, const OrderEven
     at.name = event.name;
     at.first = now.process;
     at.order = event.order;
-    at.kind = event.kind;
-    at.making = event.making;
     at.root = event.root;
     at.came.resize(size);
-    if (event.making == CommMaking::kColours) at.colours.resize(size, {-1, 0});
-    at.first_ranks = event.key;
     if (at.order == CollectiveOrder::kLowerToHigher) at.by_rank.resize(size);
   }
   ++at.arrived;
@@ -55,7 +74,6 @@ std::optional<std::string> Collectives::arrive(const Part& part, const OrderEven
     drop_rows(at);
     at.given_up = true;
   }
-  if (!at.colours.empty()) at.colours[part.rank] = {event.colour, event.key};
   if (at.given_up || !event.gives) {
     if (part.rank == static_cast<std::size_t>(at.root)) at.has_root = true;
     now.drop(*clocks_);
@@ -97,7 +115,6 @@ void Collectives::join(Instance& at, const Snapshot& now) {
 bool Collectives::may_end(const Part& part) const {
   const Instance& at = instance(part);
   if (at.given_up) return true;
-  if (at.kind != OrderKind::kCollective) return at.arrived == at.came.size();
   if (!part.takes) return true;
   switch (at.order) {
     case CollectiveOrder::kNothing:
@@ -119,8 +136,7 @@ std::vector<std::uint32_t> Collectives::missing(const Part& part) const {
   const Instance& at = instance(part);
   const Members& members = *comms_[part.comm].members;
   std::vector<std::uint32_t> result;
-  const bool root_alone =
-      at.kind == OrderKind::kCollective && at.order == CollectiveOrder::kRootToAll;
+  const bool root_alone = at.order == CollectiveOrder::kRootToAll;
   const std::size_t end = at.order == CollectiveOrder::kLowerToHigher ? part.rank : at.came.size();
   for (std::size_t rank = 0; rank < end; ++rank) {
     const bool waits = !root_alone || static_cast<std::int64_t>(rank) == at.root;
@@ -150,42 +166,10 @@ void Collectives::give_up(const Part& part) {
   drop_rows(at);
 }
 
-void Collectives::make(const Part& part) {
-  const std::shared_ptr<const Members> old = comms_[part.comm].members;
-  std::vector<CommId> made_for(old->size(), kUnknownComm);
-  const Instance& at = instance(part);
-  if (at.kind == OrderKind::kMakeFile || at.making == CommMaking::kCopy) {
-    std::fill(made_for.begin(), made_for.end(), add(old));
-  } else if (at.making == CommMaking::kFirst) {
-    const auto size = static_cast<std::ptrdiff_t>(
-        std::clamp<std::int64_t>(at.first_ranks, 0, static_cast<std::int64_t>(old->size())));
-    std::vector<std::uint32_t> processes = old->processes();
-    processes.resize(static_cast<std::size_t>(size));
-    const CommId made = add(std::make_shared<const Members>(std::move(processes)));
-    std::fill(made_for.begin(), made_for.begin() + size, made);
-  } else if (at.making == CommMaking::kColours) {
-    for (const auto& [colour, ranks] : split_by_colour(at.colours)) {
-      std::vector<std::uint32_t> processes;
-      for (const std::size_t rank : ranks) {
-        processes.push_back(old->process(static_cast<std::int64_t>(rank)));
-      }
-      const CommId made = add(std::make_shared<const Members>(std::move(processes)));
-      for (const std::size_t rank : ranks) made_for[rank] = made;
-    }
-  }
-  Instance& same = instance(part);  // comms_ may have grown
-  same.made_for = std::move(made_for);
-  same.made = true;
-}
-
-CommId Collectives::end(const Part& part, ClockStore::Row& row) {
-  if (instance(part).kind != OrderKind::kCollective && !instance(part).made &&
-      !instance(part).given_up) {
-    make(part);
-  }
+bool Collectives::end(const Part& part, ClockStore::Row& row) {
   Instance& at = instance(part);
-  const CommId made = at.made_for.empty() ? kUnknownComm : at.made_for[part.rank];
-  if (part.takes && !at.given_up) {
+  const bool is_whole = !at.given_up;
+  if (part.takes && is_whole) {
     switch (at.order) {
       case CollectiveOrder::kAllToRoot:
         if (static_cast<std::int64_t>(part.rank) != at.root) break;
@@ -212,7 +196,7 @@ CommId Collectives::end(const Part& part, ClockStore::Row& row) {
     comm.open.pop_front();
     ++comm.base;
   }
-  return made;
+  return is_whole;
 }
 
 }  // namespace iotune::analyzer

@@ -31,18 +31,12 @@ enum class OrderKind : std::uint8_t {
   kComplete,
   kFreeRequest,
   kCollective,
-  kMakeComm,  // collective on `comm`
+  kMakeComm,   // collective on `comm`
+  kMakeGroup,  // collective on the communicator that it makes of some of `comm`
   kMakeFile,  // MPI_File_open: new_comm is the file's handle, on which there are collectives then
   kFork,
   kWaitChild,
   kUnknown  // what orders ranks in a way that is not followed
-};
-
-enum class CommMaking : std::uint8_t {
-  kCopy,     // the same ranks in the same order
-  kColours,  // by colour, in the order of key and old rank
-  kFirst,    // so many of the first ranks as `key` says
-  kUnknown
 };
 
 struct Completion {
@@ -59,7 +53,6 @@ struct OrderEvent {
 
   OrderKind kind = OrderKind::kPlain;
   CollectiveOrder order = CollectiveOrder::kNothing;
-  CommMaking making = CommMaking::kUnknown;
   bool gives = true, takes = true;  // of a collective: false where this rank's counts are zero
   bool partitioned = false;
   bool unfollowed = false;   // what a collective orders is not known
@@ -69,10 +62,13 @@ struct OrderEvent {
   std::int64_t comm = kNull;         // or a file's handle, where on_file
   bool on_file = false;
   std::int64_t new_comm = kNull;
+  // Of the communicator that is made: this process's rank, the ranks, and what they have in common;
+  // 0: who they are is not known.
+  std::int64_t new_rank = -1, new_size = 0, new_members = 0;
   std::int64_t to = kProcNull, tag = 0;         // of a send
   std::int64_t from = kProcNull, from_tag = 0;  // of a receive, as asked for
   std::int64_t got_source = kNothingReceived, got_tag = kNothingReceived;  // where it ends here
-  std::int64_t root = 0, colour = 0, key = 0;
+  std::int64_t root = 0;
   std::uint32_t process = UINT32_MAX;  // that was forked or has ended
   std::vector<Completion> completed;
   std::vector<std::int64_t> handles;

@@ -339,18 +339,13 @@ class Engine {
     Begun begun = enter(p, g);
     Call& call = call_of(begun);
     call.came[rank] = next_moment(p);
-    Script& script = program_.scripts[p];
     const std::int64_t handle = lines_[p].next_comm++;
+    call.colours[rank] = {0, 0};
     if (call.splits) {
-      const Colour colour{static_cast<std::int64_t>(below(3)) - 1,
-                          static_cast<std::int64_t>(below(3))};
-      call.colours[rank] = colour;
-      script.split(handle, colour.colour < 0 ? OrderEvent::kUndefined : colour.colour, colour.key,
-                   group.handle);
-    } else {
-      call.colours[rank] = {0, 0};
-      script.duplicate(handle, group.handle);
+      call.colours[rank] = {static_cast<std::int64_t>(below(3)) - 1,
+                            static_cast<std::int64_t>(below(3))};
     }
+    program_.scripts[p].make(call.name, handle, 0, -1, 0, group.handle);
     handles_[{g, begun.call, rank}] = handle;
     block(p, begun, call.came[rank]);
   }
@@ -425,6 +420,14 @@ class Engine {
     }
     const std::size_t made = call_of(begun).made[mine.colour];
     lines_[p].groups.push_back(made);
+    OrderEvent& event = program_.scripts[p].events[call_of(begun).came[begun.rank].event];
+    event.new_comm = handles_[{begun.group, begun.call, begun.rank}];
+    event.new_members = 1;
+    for (const std::size_t member : groups_[made].members) {
+      event.new_members = event.new_members * 8 + static_cast<std::int64_t>(member);
+    }
+    event.new_rank = static_cast<std::int64_t>(rank_in(groups_[made], p));
+    event.new_size = static_cast<std::int64_t>(groups_[made].members.size());
     // Handles differ from process to process: the group's own is that of the one who speaks.
     names_[{made, p}] = handles_[{begun.group, begun.call, begun.rank}];
     groups_[made].handle = static_cast<std::int64_t>(made);
