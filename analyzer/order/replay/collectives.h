@@ -62,13 +62,13 @@ class Collectives {
     std::uint32_t first = 0;  // the process that came first
     CollectiveOrder order = CollectiveOrder::kNothing;
     std::int64_t root = 0;
-    bool given_up = false, has_root = false;
+    bool given_up = false;
     std::size_t arrived = 0, ended = 0;
-    ClockStore::Row joined = ClockStore::kNone;  // of all that arrived and give something
-    ClockStore::Row last = ClockStore::kNone;    // the row that was joined last
-    Snapshot root_knows;
-    std::vector<char> came;         // by rank; empty: nobody yet
-    std::vector<Snapshot> by_rank;  // kLowerToHigher
+    ClockStore::Row joined = ClockStore::kNone;      // of all that arrived and give something
+    ClockStore::Row last = ClockStore::kNone;        // the row that was joined last
+    std::vector<char> came;                          // by rank; empty: nobody yet
+    std::vector<Snapshot> known;                     // of the root alone, or by rank
+    std::vector<std::vector<std::int64_t>> sources;  // by rank: of kFromSome
   };
   struct Comm {
     std::shared_ptr<Members> members;
@@ -84,6 +84,11 @@ class Collectives {
     const Comm& comm = comms_[part.comm];
     return comm.open[static_cast<std::size_t>(part.number - comm.base)];
   }
+  static bool gets_from_all(const Instance& at, std::size_t rank);
+  // Calls `take` with the ranks that it gets from where these are not all, until it returns false.
+  template <class Take>
+  static void each_source(const Instance& at, std::size_t rank, Take take);
+  std::vector<std::int64_t> sources_of(const OrderEvent& event, const Part& part) const;
   void join(Instance& at, const Snapshot& now);
   void drop_rows(Instance& at);
 

@@ -1,5 +1,5 @@
-// Communicators of a run, named off line: by their parent, their members, and which creation of these
-// on it made them. Files are communicators too: the collectives on one handle.
+// Communicators of a run, named off line: by their parent, their members, and which creation of
+// these on it made them. Files are communicators too: the collectives on one handle.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@ namespace iotune::analyzer {
 // Processes by rank, and back.
 class Members {
  public:
-  static constexpr std::uint32_t kAbsent = UINT32_MAX;     // a rank without a record
+  static constexpr std::uint32_t kAbsent = UINT32_MAX;      // a rank without a record
   static constexpr std::uint32_t kNotYet = UINT32_MAX - 1;  // one that has not said yet who it is
 
   explicit Members(const std::vector<std::uint32_t>& processes) : processes_(processes.size()) {

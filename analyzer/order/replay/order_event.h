@@ -14,7 +14,8 @@ enum class CollectiveOrder : std::uint8_t {
   kAllToAll,
   kRootToAll,
   kAllToRoot,
-  kLowerToHigher  // ranks
+  kLowerToHigher,  // ranks
+  kFromSome        // each rank names those that it gets data from: `sources`
 };
 
 enum class OrderKind : std::uint8_t {
@@ -33,7 +34,7 @@ enum class OrderKind : std::uint8_t {
   kCollective,
   kMakeComm,   // collective on `comm`
   kMakeGroup,  // collective on the communicator that it makes of some of `comm`
-  kMakeFile,  // MPI_File_open: new_comm is the file's handle, on which there are collectives then
+  kMakeFile,   // MPI_File_open: new_comm is the file's handle, on which there are collectives then
   kFork,
   kWaitChild,
   kUnknown  // what orders ranks in a way that is not followed
@@ -72,16 +73,21 @@ struct OrderEvent {
   std::uint32_t process = UINT32_MAX;  // that was forked or has ended
   std::vector<Completion> completed;
   std::vector<std::int64_t> handles;
+  // Ranks. Of what makes a communicator with a known topology, the neighbours that give.
+  std::vector<std::int64_t> sources;
+  bool has_topology = false, keeps_topology = false;
+  bool from_neighbours = false;  // `sources` are those of the communicator
 
   // Keeps the vectors' memory.
   void clear() {
-    std::vector<Completion> kept_completed = std::move(completed);
-    std::vector<std::int64_t> kept_handles = std::move(handles);
-    kept_completed.clear();
-    kept_handles.clear();
-    *this = OrderEvent();
-    completed = std::move(kept_completed);
-    handles = std::move(kept_handles);
+    OrderEvent empty;
+    empty.completed.swap(completed);
+    empty.handles.swap(handles);
+    empty.sources.swap(sources);
+    empty.completed.clear();
+    empty.handles.clear();
+    empty.sources.clear();
+    *this = std::move(empty);
   }
 };
 

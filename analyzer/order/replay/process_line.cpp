@@ -80,8 +80,8 @@ CommId ProcessLine::comm_of(const OrderEvent& event) {
   if (event.comm == OrderEvent::kWorld && !event.on_file) return world_;
   if (event.comm == OrderEvent::kSelf && !event.on_file) {
     if (alone_ == kUnknownComm) {
-      alone_ = state_->collectives.add(
-          std::make_shared<Members>(std::vector<std::uint32_t>{self_}));
+      alone_ =
+          state_->collectives.add(std::make_shared<Members>(std::vector<std::uint32_t>{self_}));
     }
     return alone_;
   }
@@ -160,7 +160,7 @@ ProcessLine::Operation ProcessLine::receive(const OrderEvent& event, CommId comm
   return result;
 }
 
-ProcessLine::Operation ProcessLine::collective(const OrderEvent& event, CommId comm) {
+ProcessLine::Operation ProcessLine::collective(OrderEvent& event, CommId comm) {
   Operation result;
   if (event.unfollowed) {
     unknown(std::string(event.name) + " orders processes in a way that is not followed");
@@ -168,6 +168,18 @@ ProcessLine::Operation ProcessLine::collective(const OrderEvent& event, CommId c
   result.new_comm = event.new_comm;
   result.makes_file = event.kind == OrderKind::kMakeFile;
   if (event.kind != OrderKind::kCollective) result.made = made_by(event, comm);
+  const auto around = neighbours_.find(comm);
+  if (event.has_topology) {
+    neighbours_[result.made] = event.sources;
+  } else if (event.keeps_topology && around != neighbours_.end()) {
+    neighbours_[result.made] = std::vector(around->second);
+  }
+  if (event.from_neighbours && around != neighbours_.end()) {
+    event.sources = around->second;
+  } else if (event.from_neighbours) {
+    unknown(std::string(event.name) + " on a topology that is not recorded");
+    event.takes = false;
+  }
   if (event.kind == OrderKind::kMakeGroup) comm = result.made;
   Part part;
   if (comm != kUnknownComm) part = state_->collectives.next_part(comm, self_, event);
@@ -371,7 +383,7 @@ void ProcessLine::release() {
     const std::vector<std::uint32_t> missing = state_->collectives.missing(operation->part);
     std::string who = "some ranks";
     if (missing.size() == 1) {
-      who = Members::is_process(missing[0])    ? state_->names[missing[0]]
+      who = Members::is_process(missing[0])  ? state_->names[missing[0]]
             : missing[0] == Members::kAbsent ? "one rank without a record"
                                              : "one rank";
     }

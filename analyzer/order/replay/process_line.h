@@ -81,7 +81,7 @@ class ProcessLine {
   void bind(const Operation& operation, bool is_whole);
   void send(const OrderEvent& event, CommId comm, std::uint32_t series);
   Operation receive(const OrderEvent& event, CommId comm, std::uint32_t series);
-  Operation collective(const OrderEvent& event, CommId comm);
+  Operation collective(OrderEvent& event, CommId comm);
   void start(Persistent& request, std::int64_t handle);
   std::uint32_t next_series(const OrderEvent& event, CommId comm);
   // Of a blocking call, or of one that a request belongs to.
@@ -106,6 +106,8 @@ class ProcessLine {
   CommId world_, alone_ = kUnknownComm;
   std::unordered_map<std::int64_t, CommId> comms_, files_;
   std::map<CommOrigin, std::uint64_t> made_;  // how many
+  // Neighbours by communicator, of those whose topology is known.
+  std::unordered_map<CommId, std::vector<std::int64_t>> neighbours_;
   std::unordered_map<std::int64_t, Operation> active_, probed_;
   std::unordered_map<std::int64_t, Persistent> persistent_;
 };

@@ -124,8 +124,7 @@ void add_events(const recorder::TraceIndex& index, std::uint32_t first,
     CallDecoder::FixedComms fixed;
     fixed.world = number_of(attributes, "comm_world", fixed.world);
     fixed.self = number_of(attributes, "comm_self", fixed.self);
-    to.push_back(std::make_unique<RecordedEvents>(
-        index, p, place, CallDecoder(process_of, fixed)));
+    to.push_back(std::make_unique<RecordedEvents>(index, p, place, CallDecoder(process_of, fixed)));
   }
 }
 

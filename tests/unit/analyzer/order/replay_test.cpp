@@ -338,6 +338,30 @@ TEST(OrderReplay, AScanOrdersLowerRanksBeforeHigherOnes) {
   EXPECT_EQ(order.first_after(1, 0, 0), kNever);
 }
 
+TEST(OrderReplay, NeighboursOrderThoseThatGetFromThem) {
+  // A ring of which each rank gets from the one below; a copy keeps it, a part of it does not.
+  std::vector<Script> ranks(3);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const auto own = static_cast<std::int64_t>(rank);
+    OrderEvent& ring =
+        ranks[rank].make("MPI_Dist_graph_create_adjacent", 5, 8, own, 3).events.back();
+    ring.has_topology = true;
+    ring.sources = {(own + 2) % 3, (own + 2) % 3};
+    ranks[rank].make("MPI_Comm_dup", 6, 8, own, 3, 5).events.back().keeps_topology = true;
+    ranks[rank].make("MPI_Comm_split", 7, 8, own, 3, 5);
+    for (const std::int64_t comm : {6, 7}) {
+      ranks[rank].collective("MPI_Neighbor_allgather", comm).events.back().from_neighbours = true;
+    }
+  }
+  const HappensBefore order = order_of(ranks);
+  EXPECT_EQ(order.first_after(0, 3, 1), 4U);
+  EXPECT_EQ(order.first_after(2, 3, 0), 4U);
+  EXPECT_EQ(order.first_after(0, 3, 2), kNever);
+  EXPECT_EQ(order.first_after(0, 4, 1), kNever);
+  ASSERT_EQ(order.unknown().size(), 1U);
+  EXPECT_EQ(order.unknown()[0].reason, "MPI_Neighbor_allgather on a topology that is not recorded");
+}
+
 TEST(OrderReplay, ACollectiveOfZeroElementsOrdersNothing) {
   std::vector<Script> ranks(2);
   for (Script& rank : ranks) {
