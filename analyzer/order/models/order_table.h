@@ -33,13 +33,14 @@ struct FileCall {
 struct CollectiveCall {
   std::string_view name;
   CollectiveOrder order;
-  std::string_view amount;  // the argument: 0 where the rank gives nothing, or gets none of a root
+  std::string_view amount;  // the argument that says how much: 0 is nothing
+  bool gives, takes;        // what the rank does not do then
+  bool from_neighbours = false;
 };
 
 struct CommCall {
   std::string_view name;
-  CommMaking making;
-  bool followed;  // false: it is not made by all ranks of one communicator
+  OrderKind kind;  // kMakeComm, kMakeGroup, kUnknown
 };
 
 std::span<const FileCall> file_calls();

@@ -80,8 +80,8 @@ CommId ProcessLine::comm_of(const OrderEvent& event) {
   if (event.comm == OrderEvent::kWorld && !event.on_file) return world_;
   if (event.comm == OrderEvent::kSelf && !event.on_file) {
     if (alone_ == kUnknownComm) {
-      alone_ = state_->collectives.add(
-          std::make_shared<const Members>(std::vector<std::uint32_t>{self_}));
+      alone_ =
+          state_->collectives.add(std::make_shared<Members>(std::vector<std::uint32_t>{self_}));
     }
     return alone_;
   }
@@ -90,9 +90,20 @@ CommId ProcessLine::comm_of(const OrderEvent& event) {
   return found == handles.end() ? kUnknownComm : found->second;
 }
 
-void ProcessLine::bind(const Operation& operation, CommId made) {
+CommId ProcessLine::made_by(const OrderEvent& event, CommId comm) {
+  const bool is_file = event.kind == OrderKind::kMakeFile;
+  if (comm == kUnknownComm || (!is_file && event.new_members == 0)) return kUnknownComm;
+  const CommOrigin origin{comm, is_file ? 0 : event.new_members,
+                          event.kind == OrderKind::kMakeGroup ? event.tag : 0};
+  const std::uint64_t number = made_[origin]++;
+  return is_file ? state_->collectives.opened(origin, number)
+                 : state_->collectives.made(origin, number, self_, event);
+}
+
+void ProcessLine::bind(const Operation& operation, bool is_whole) {
   if (operation.new_comm == OrderEvent::kNull) return;
-  (operation.makes_file ? files_ : comms_)[operation.new_comm] = made;
+  (operation.makes_file ? files_ : comms_)[operation.new_comm] =
+      is_whole ? operation.made : kUnknownComm;
 }
 
 std::uint32_t ProcessLine::next_series(const OrderEvent& event, CommId comm) {
@@ -112,7 +123,7 @@ void ProcessLine::send(const OrderEvent& event, CommId comm, std::uint32_t serie
     return;
   }
   const std::uint32_t to = state_->collectives.members(comm).process(event.to);
-  if (to == Members::kAbsent) return;
+  if (!Members::is_process(to)) return;
   state_->messages.send({comm, self_, to, event.tag, series}, now());
 }
 
@@ -136,7 +147,7 @@ ProcessLine::Operation ProcessLine::receive(const OrderEvent& event, CommId comm
     return result;
   }
   const std::uint32_t from = state_->collectives.members(comm).process(source);
-  if (from == Members::kAbsent) {
+  if (!Members::is_process(from)) {
     unknown("messages of ranks that have no record");
     return result;
   }
@@ -149,19 +160,33 @@ ProcessLine::Operation ProcessLine::receive(const OrderEvent& event, CommId comm
   return result;
 }
 
-ProcessLine::Operation ProcessLine::collective(const OrderEvent& event, CommId comm) {
+ProcessLine::Operation ProcessLine::collective(OrderEvent& event, CommId comm) {
   Operation result;
   if (event.unfollowed) {
     unknown(std::string(event.name) + " orders processes in a way that is not followed");
   }
   result.new_comm = event.new_comm;
   result.makes_file = event.kind == OrderKind::kMakeFile;
+  if (event.kind != OrderKind::kCollective) result.made = made_by(event, comm);
+  const auto around = neighbours_.find(comm);
+  if (event.has_topology) {
+    neighbours_[result.made] = event.sources;
+  } else if (event.keeps_topology && around != neighbours_.end()) {
+    neighbours_[result.made] = std::vector(around->second);
+  }
+  if (event.from_neighbours && around != neighbours_.end()) {
+    event.sources = around->second;
+  } else if (event.from_neighbours) {
+    unknown(std::string(event.name) + " on a topology that is not recorded");
+    event.takes = false;
+  }
+  if (event.kind == OrderKind::kMakeGroup) comm = result.made;
   Part part;
   if (comm != kUnknownComm) part = state_->collectives.next_part(comm, self_, event);
   if (part.comm == kUnknownComm) {
     unknown(event.on_file ? "collectives on files whose ranks are not known"
                           : "collectives on communicators whose ranks are not known");
-    bind(result, kUnknownComm);
+    bind(result, false);
     return result;
   }
   result.kind = Operation::Kind::kCollective;
@@ -262,6 +287,7 @@ void ProcessLine::begin() {
       break;
     case OrderKind::kCollective:
     case OrderKind::kMakeComm:
+    case OrderKind::kMakeGroup:
     case OrderKind::kMakeFile:
       put(event_, collective(event_, comm_of(event_)));
       break;
@@ -319,6 +345,7 @@ ProcessLine::Operation* ProcessLine::waits_for() {
 
 bool ProcessLine::release_from_ended() {
   const auto has_ended = [&](std::uint32_t process) {
+    if (process == Members::kNotYet) return false;
     return process == Members::kAbsent || state_->ended[process] != 0;
   };
   if (!was_forked_) {
@@ -356,8 +383,9 @@ void ProcessLine::release() {
     const std::vector<std::uint32_t> missing = state_->collectives.missing(operation->part);
     std::string who = "some ranks";
     if (missing.size() == 1) {
-      who =
-          missing[0] == Members::kAbsent ? "one rank without a record" : state_->names[missing[0]];
+      who = Members::is_process(missing[0])  ? state_->names[missing[0]]
+            : missing[0] == Members::kAbsent ? "one rank without a record"
+                                             : "one rank";
     }
     unknown(std::string(state_->collectives.name(operation->part)) + " of which the call of " +
             who + " is not in the trace");

@@ -59,6 +59,7 @@ class ProcessLine {
     Posted posted{};
     Part part;
     std::int64_t new_comm = OrderEvent::kNull;
+    CommId made = kUnknownComm;  // what new_comm is then
     bool makes_file = false;
   };
   struct Persistent {
@@ -75,10 +76,12 @@ class ProcessLine {
 
   Snapshot now() const;
   CommId comm_of(const OrderEvent& event);
-  void bind(const Operation& operation, CommId made);
+  // What the call makes of `comm`.
+  CommId made_by(const OrderEvent& event, CommId comm);
+  void bind(const Operation& operation, bool is_whole);
   void send(const OrderEvent& event, CommId comm, std::uint32_t series);
   Operation receive(const OrderEvent& event, CommId comm, std::uint32_t series);
-  Operation collective(const OrderEvent& event, CommId comm);
+  Operation collective(OrderEvent& event, CommId comm);
   void start(Persistent& request, std::int64_t handle);
   std::uint32_t next_series(const OrderEvent& event, CommId comm);
   // Of a blocking call, or of one that a request belongs to.
@@ -102,6 +105,9 @@ class ProcessLine {
   std::size_t next_wanted_ = 0;
   CommId world_, alone_ = kUnknownComm;
   std::unordered_map<std::int64_t, CommId> comms_, files_;
+  std::map<CommOrigin, std::uint64_t> made_;  // how many
+  // Neighbours by communicator, of those whose topology is known.
+  std::unordered_map<CommId, std::vector<std::int64_t>> neighbours_;
   std::unordered_map<std::int64_t, Operation> active_, probed_;
   std::unordered_map<std::int64_t, Persistent> persistent_;
 };

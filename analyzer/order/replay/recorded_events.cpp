@@ -96,7 +96,6 @@ void add_events(const recorder::TraceIndex& index, std::uint32_t first,
                 std::map<std::pair<std::size_t, std::string>, std::uint32_t>& worlds,
                 std::vector<std::unique_ptr<OrderEventSource>>& to) {
   using HostPid = std::pair<std::string, std::int64_t>;
-  std::map<std::string, std::uint32_t> hosts;
   const auto by_pid = std::make_shared<std::map<HostPid, std::uint32_t>>();
   for (std::uint32_t p = 0; p < index.processes.size(); ++p) {
     const recorder::Attributes& attributes = index.processes[p].attributes;
@@ -125,8 +124,7 @@ void add_events(const recorder::TraceIndex& index, std::uint32_t first,
     CallDecoder::FixedComms fixed;
     fixed.world = number_of(attributes, "comm_world", fixed.world);
     fixed.self = number_of(attributes, "comm_self", fixed.self);
-    to.push_back(std::make_unique<RecordedEvents>(
-        index, p, place, CallDecoder(process_of, number_for(hosts, host), fixed)));
+    to.push_back(std::make_unique<RecordedEvents>(index, p, place, CallDecoder(process_of, fixed)));
   }
 }
 

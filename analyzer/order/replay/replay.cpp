@@ -49,7 +49,7 @@ HappensBefore replay(const std::vector<std::unique_ptr<OrderEventSource>>& proce
   }
   std::map<std::uint32_t, CommId> world_comms;
   for (auto& [world, ranks] : worlds) {
-    world_comms[world] = state.collectives.add(std::make_shared<const Members>(ranks));
+    world_comms[world] = state.collectives.add(std::make_shared<Members>(ranks));
     const auto absent =
         static_cast<std::size_t>(std::count(ranks.begin(), ranks.end(), Members::kAbsent));
     if (absent != 0) {

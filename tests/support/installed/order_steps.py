@@ -104,7 +104,8 @@ ALL_TO_ALL = {
     "Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
     "Reduce_scatter", "Reduce_scatter_block",
     "Comm_dup", "Comm_idup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create",
-    "Cart_create", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent",
+    "Comm_create_group",
+    "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent",
 }  # fmt: skip
 FROM_ROOT = {"Bcast", "Scatter", "Scatterv"}
 TO_ROOT = {"Reduce", "Gather", "Gatherv"}
@@ -120,7 +121,7 @@ AMOUNT = {
 # What is collective on an open file and taken for all to all (docs/explain/verify-models.md): the
 # standard does not promise it, usual MPIs do so, and VerifyIO counts it so.
 FILE_ALL_TO_ALL = {f"MPI_File_{what}" for what in ("open", "close", "sync", "set_size", "set_view")}
-MAKES = {name for name in ALL_TO_ALL if "omm_" in name or "create" in name}
+MAKES = {name for name in ALL_TO_ALL if "omm_" in name or "create" in name or name == "Cart_sub"}
 
 
 def collective_kind(call: str) -> str:
@@ -313,11 +314,12 @@ class _Process:
     def enter(self, step: Step, name: str, kind: str, comm: Name, said: dict[str, Any]) -> None:
         amount = said.get(AMOUNT.get(kind, ""), 1)
         empty = not (any(amount) if isinstance(amount, list) else amount)
+        if kind in MAKES:
+            made = self.make(kind, comm, said)
+            comm = made if kind == "Comm_create_group" else comm  # those alone call it
         entry = Entry(comm, self.entered[comm], kind, said.get("root", 0), empty)
         self.entered[comm] += 1
         step.enters.append(entry)
-        if kind in MAKES:
-            self.make(kind, comm, said)
         if name == f"MPI_{kind}" and kind != "Comm_idup":
             step.leaves.append(entry)
         else:
@@ -338,17 +340,21 @@ class _Process:
             step.enters.append(entry)
             step.leaves.append(entry)
 
-    def make(self, kind: str, comm: Name, said: Mapping[str, Any]) -> None:
+    def make(self, kind: str, comm: Name, said: Mapping[str, Any]) -> Name:
         colour, key = said.get("color", 0), said.get("key", 0)
+        is_member = colour >= 0
         if kind not in ("Comm_split", "Comm_dup", "Comm_idup", "Comm_dup_with_info"):
             # Whom a group or a topology takes in, only the recorded extras say.
             colour, key = said["new_members"], said["new_rank"]
-            colour = -1 if key < 0 else colour
-        new = (comm, self.made[comm], kind, colour)
-        self.made[comm] += 1
-        if colour >= 0:
+            is_member = key >= 0
+        # A group makes its own without the others of the parent.
+        among = (colour, said["tag"]) if kind == "Comm_create_group" else ()
+        new = (comm, self.made[comm, among], kind, colour, among)
+        self.made[comm, among] += 1
+        if is_member:
             self.comms[said["newcomm"]] = new
             self.belongs[new] = (key, comm)
+        return new
 
 
 def completed(said: Mapping[str, Any]) -> list[tuple[int, int, int]]:

@@ -272,6 +272,26 @@ def split_barrier(run: PaperRun, ordered: bool) -> None:
     closed(run, files)
 
 
+def cart_sub(run: PaperRun, ordered: bool) -> None:
+    files = opened(run)
+    (grid,) = run.make(run.world, "MPI_Cart_create", [range(4)])
+    lines = run.make(grid, "MPI_Cart_sub", [(0, 1), (2, 3)] if ordered else [(0, 2), (1, 3)])
+    written(run, 0, files[0])
+    for line in lines:
+        run.collective(line, "MPI_Barrier")
+    read(run, 1, files[1])
+    closed(run, files)
+
+
+def group_barrier(run: PaperRun, ordered: bool) -> None:
+    files = opened(run)
+    (part,) = run.make(run.world, "MPI_Comm_create_group", [(1 if ordered else 2, 0)])
+    written(run, 0, files[0])
+    run.collective(part, "MPI_Barrier")
+    read(run, 1, files[1])
+    closed(run, files)
+
+
 def read_then_write(run: PaperRun, ordered: bool) -> None:
     files = opened(run)
     read(run, 1, files[1])
@@ -286,7 +306,7 @@ PROGRAMS: dict[str, Callable[[PaperRun, bool], None]] = {
         missing_barrier, barrier_without_sync, sync_without_barrier, sync_barrier_sync,
         other_communicator, third_rank, wildcard, unfinished_test, neighbours, rewritten_header,
         close_then_open, mpi_close_then_open, atomic_mode, forked, scan_upwards, empty_allreduce,
-        waited_ibarrier, split_barrier, read_then_write,
+        waited_ibarrier, split_barrier, cart_sub, group_barrier, read_then_write,
     )},
     "backward_bcast": rooted("MPI_Bcast", 0),
     "backward_reduce": rooted("MPI_Reduce", 1),

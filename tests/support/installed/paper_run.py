@@ -381,27 +381,39 @@ class PaperRun:
         process.next_comm += 1
         return process.next_comm - 1
 
-    def dup(self, comm: Comm) -> Comm:
-        words = {rank: self._new_word(rank) for rank in comm.members}
+    def make(
+        self,
+        comm: Comm,
+        name: str,
+        groups: Sequence[Sequence[int]],
+        said: Mapping[int, Mapping[str, Any]] | None = None,
+    ) -> list[Comm]:
+        """Communicators of these ranks of the world. Who is in none gets none; of
+        MPI_Comm_create_group it does not even call. `said`: further words by rank.
+        """
+        words: dict[int, int] = {}
         for rank in comm.members:
-            said = {"comm": comm.words[rank], "newcomm": words[rank]}
-            self._call(rank, "MPI_Comm_dup", said | membership(comm.members, rank))
-        return Comm(comm.members, words)
+            (own,) = [group for group in groups if rank in group] or [()]
+            if not own and name == "MPI_Comm_create_group":
+                continue
+            words[rank] = self._new_word(rank) if own else COMM_NULL_WORD
+            more = said[rank] if said else {}
+            self._call(rank, name, {"comm": comm.words[rank], "newcomm": words[rank], **more,
+                                    **membership(own, rank)})  # fmt: skip
+        return [Comm(tuple(group), {rank: words[rank] for rank in group}) for group in groups]
+
+    def dup(self, comm: Comm) -> Comm:
+        (made,) = self.make(comm, "MPI_Comm_dup", [comm.members])
+        return made
 
     def split(self, comm: Comm, colours: Mapping[int, int], keys: Mapping[int, int]) -> list[Comm]:
         """By colour and key of each rank of the world; without those of MPI_UNDEFINED."""
         by_colour: dict[int, list[int]] = defaultdict(list)
         for rank in sorted(comm.members, key=lambda rank: (keys[rank], comm.rank_of(rank))):
             by_colour[colours[rank]].append(rank)
-        words = {}
-        for rank in comm.members:
-            words[rank] = COMM_NULL_WORD if colours[rank] < 0 else self._new_word(rank)
-            said = {"comm": comm.words[rank], "color": colours[rank], "key": keys[rank],
-                    "newcomm": words[rank]}  # fmt: skip
-            taken = by_colour[colours[rank]] if colours[rank] >= 0 else []
-            self._call(rank, "MPI_Comm_split", said | membership(taken, rank))
-        return [Comm(tuple(ranks), {rank: words[rank] for rank in ranks})
-                for colour, ranks in by_colour.items() if colour >= 0]  # fmt: skip
+        said = {rank: {"color": colours[rank], "key": keys[rank]} for rank in comm.members}
+        groups = [ranks for colour, ranks in by_colour.items() if colour >= 0]
+        return self.make(comm, "MPI_Comm_split", groups, said)
 
     # --- children
     def fork(self, rank: int) -> int:

@@ -13,8 +13,9 @@
 namespace iotune::analyzer {
 namespace {
 
-constexpr std::string_view kCollectives[] = {"MPI_Barrier", "MPI_Allreduce", "MPI_Bcast",
-                                             "MPI_Reduce",  "MPI_Scan",      "MPI_Gather"};
+constexpr std::string_view kCollectives[] = {"MPI_Barrier",  "MPI_Allreduce", "MPI_Bcast",
+                                             "MPI_Reduce",   "MPI_Scan",      "MPI_Gather",
+                                             "MPI_Alltoallv"};
 constexpr std::string_view kFileCalls[] = {"open", "close", "fsync", "MPI_File_sync"};
 
 class Engine {
@@ -72,7 +73,8 @@ class Engine {
     std::map<std::size_t, Moment> came;  // by rank
     std::vector<std::pair<std::size_t, Moment>> ended;
     std::map<std::size_t, Colour> colours;
-    std::map<std::int64_t, std::size_t> made;  // group by colour
+    std::map<std::size_t, std::vector<std::int64_t>> sources;  // by rank: whom it gets from
+    std::map<std::int64_t, std::size_t> made;                  // group by colour
     bool zero = false;
   };
   struct Group {
@@ -299,7 +301,8 @@ class Engine {
       call.name = kCollectives[below(std::size(kCollectives))];
       call.order = collective_call(call.name)->order;
       call.root = static_cast<std::int64_t>(below(group.members.size()));
-      call.zero = call.name != "MPI_Barrier" && below(6) == 0;
+      call.zero =
+          call.order != CollectiveOrder::kFromSome && call.name != "MPI_Barrier" && below(6) == 0;
       group.calls.push_back(call);
     }
     if (group.calls[group.next[rank]].makes) {
@@ -313,6 +316,13 @@ class Engine {
     Script& script = program_.scripts[p];
     script.collective(call.name, group.handle, call.root, begun.request);
     script.events.back().gives = script.events.back().takes = !call.zero;
+    if (call.order == CollectiveOrder::kFromSome) {
+      const bool all = below(4) == 0;
+      for (std::size_t other = 0; other < group.members.size(); ++other) {
+        if (all || below(2) == 0) call.sources[rank].push_back(static_cast<std::int64_t>(other));
+      }
+      script.events.back().sources = call.sources[rank];
+    }
     if (blocks) {
       block(p, begun, call.came[rank]);
     } else {
@@ -339,18 +349,13 @@ class Engine {
     Begun begun = enter(p, g);
     Call& call = call_of(begun);
     call.came[rank] = next_moment(p);
-    Script& script = program_.scripts[p];
     const std::int64_t handle = lines_[p].next_comm++;
+    call.colours[rank] = {0, 0};
     if (call.splits) {
-      const Colour colour{static_cast<std::int64_t>(below(3)) - 1,
-                          static_cast<std::int64_t>(below(3))};
-      call.colours[rank] = colour;
-      script.split(handle, colour.colour < 0 ? OrderEvent::kUndefined : colour.colour, colour.key,
-                   group.handle);
-    } else {
-      call.colours[rank] = {0, 0};
-      script.duplicate(handle, group.handle);
+      call.colours[rank] = {static_cast<std::int64_t>(below(3)) - 1,
+                            static_cast<std::int64_t>(below(3))};
     }
+    program_.scripts[p].make(call.name, handle, 0, -1, 0, group.handle);
     handles_[{g, begun.call, rank}] = handle;
     block(p, begun, call.came[rank]);
   }
@@ -370,7 +375,7 @@ class Engine {
   }
 
   bool may_end(const Begun& begun) {
-    const Call& call = call_of(begun);
+    Call& call = call_of(begun);
     const std::size_t size = groups_[begun.group].members.size();
     if (call.zero) return true;
     switch (call.order) {
@@ -383,6 +388,11 @@ class Engine {
       case CollectiveOrder::kLowerToHigher:
         for (std::size_t rank = 0; rank < begun.rank; ++rank) {
           if (!call.came.contains(rank)) return false;
+        }
+        return true;
+      case CollectiveOrder::kFromSome:
+        for (const std::int64_t source : call.sources[begun.rank]) {
+          if (!call.came.contains(static_cast<std::size_t>(source))) return false;
         }
         return true;
       case CollectiveOrder::kNothing:
@@ -400,6 +410,9 @@ class Engine {
       if (call.order == CollectiveOrder::kRootToAll) before &= other == call.root;
       if (call.order == CollectiveOrder::kAllToRoot) before &= rank == call.root;
       if (call.order == CollectiveOrder::kLowerToHigher) before &= other < rank;
+      if (call.order == CollectiveOrder::kFromSome) {
+        before &= std::ranges::count(call.sources[begun.rank], other) != 0;
+      }
       if (before && from != begun.rank) program_.edges.push_back({start, at});
     }
     if (call.makes) join(begun);
@@ -425,6 +438,14 @@ class Engine {
     }
     const std::size_t made = call_of(begun).made[mine.colour];
     lines_[p].groups.push_back(made);
+    OrderEvent& event = program_.scripts[p].events[call_of(begun).came[begun.rank].event];
+    event.new_comm = handles_[{begun.group, begun.call, begun.rank}];
+    event.new_members = 1;
+    for (const std::size_t member : groups_[made].members) {
+      event.new_members = event.new_members * 8 + static_cast<std::int64_t>(member);
+    }
+    event.new_rank = static_cast<std::int64_t>(rank_in(groups_[made], p));
+    event.new_size = static_cast<std::int64_t>(groups_[made].members.size());
     // Handles differ from process to process: the group's own is that of the one who speaks.
     names_[{made, p}] = handles_[{begun.group, begun.call, begun.rank}];
     groups_[made].handle = static_cast<std::int64_t>(made);

@@ -135,7 +135,8 @@ TEST(OrderReplay, AReadBeforeAWriteNeedsOrderAlone) {
 TEST(OrderReplay, ASyncOnAnotherCommunicatorOrdersItsMembersAlone) {
   std::vector<Script> ranks(4);
   for (int rank = 0; rank < 4; ++rank) {
-    ranks[static_cast<std::size_t>(rank)].split(5, rank % 2).barrier(5);
+    ranks[static_cast<std::size_t>(rank)].make("MPI_Comm_split", 5, 8 + rank % 2, rank / 2, 2);
+    ranks[static_cast<std::size_t>(rank)].barrier(5);
   }
   const HappensBefore order = order_of(ranks);
   EXPECT_EQ(order.first_after(0, 1, 2), 2U);
@@ -143,10 +144,10 @@ TEST(OrderReplay, ASyncOnAnotherCommunicatorOrdersItsMembersAlone) {
   EXPECT_EQ(order.first_after(0, 0, 1), 1U);  // the split itself
 }
 
-TEST(OrderReplay, KeysDecideTheRanksOfASplitCommunicator) {
+TEST(OrderReplay, RanksOfANewCommunicatorAreThoseThatItsMembersSay) {
   std::vector<Script> ranks(3);
   for (int rank = 0; rank < 3; ++rank) {
-    ranks[static_cast<std::size_t>(rank)].split(5, 0, -rank);
+    ranks[static_cast<std::size_t>(rank)].make("MPI_Comm_split", 5, 8, 2 - rank, 3);
   }
   ranks[2].send(1, 0, 5);  // the world's rank 1 again
   ranks[1].receive(0, 0, 5);
@@ -155,14 +156,46 @@ TEST(OrderReplay, KeysDecideTheRanksOfASplitCommunicator) {
   EXPECT_TRUE(order.unknown().empty());
 }
 
-TEST(OrderReplay, ARankOfNoColourHasNoCommunicator) {
+TEST(OrderReplay, ARankThatIsLeftOutHasNoCommunicator) {
   std::vector<Script> ranks(3);
-  ranks[0].split(5, 1).barrier(5);
-  ranks[1].split(5, OrderEvent::kUndefined);
-  ranks[2].split(5, 1).barrier(5);
+  ranks[0].make("MPI_Comm_create", 5, 8, 0, 2).barrier(5);
+  ranks[1].make("MPI_Comm_create", 5, 0, -1, 0);
+  ranks[2].make("MPI_Comm_create", 5, 8, 1, 2).barrier(5);
   const HappensBefore order = order_of(ranks);
   EXPECT_EQ(order.first_after(0, 1, 2), 2U);
   EXPECT_TRUE(order.unknown().empty());
+}
+
+TEST(OrderReplay, AGroupMakesACommunicatorByItself) {
+  // Rank 1 makes another one of the same ranks in between, with another tag.
+  std::vector<Script> ranks(3);
+  const auto makes = [&](std::size_t rank, std::int64_t handle, std::int64_t tag) {
+    const std::int64_t place = rank == 0 ? 1 : 0;
+    ranks[rank].make("MPI_Comm_create_group", handle, 8, place, 2).events.back().tag = tag;
+  };
+  makes(0, 5, 1);
+  makes(1, 6, 1);
+  makes(0, 7, 2);
+  makes(1, 8, 2);
+  ranks[0].barrier(5);
+  ranks[1].barrier(6).send(1, 0, 8);
+  ranks[0].receive(0, 0, 7);
+  const HappensBefore order = order_of(ranks);
+  EXPECT_EQ(order.first_after(0, 0, 1), 1U);
+  EXPECT_EQ(order.first_after(0, 2, 1), 3U);
+  EXPECT_EQ(order.first_after(1, 3, 0), 4U);
+  EXPECT_EQ(order.first_after(0, 0, 2), kNever);
+  EXPECT_TRUE(order.unknown().empty());
+}
+
+TEST(OrderReplay, AGroupOfWhichOneNeverCallsIsUnknown) {
+  std::vector<Script> ranks(2);
+  ranks[0].make("MPI_Comm_create_group", 5, 8, 0, 2).barrier(5);
+  const HappensBefore order = order_of(ranks);
+  ASSERT_EQ(order.unknown().size(), 2U);
+  EXPECT_EQ(order.unknown()[0].reason,
+            "MPI_Comm_create_group of which the call of one rank is not in the trace");
+  EXPECT_EQ(order.unknown()[1].reason, "collectives on communicators whose ranks are not known");
 }
 
 TEST(OrderReplay, OrderGoesThroughAThirdRank) {
@@ -303,6 +336,30 @@ TEST(OrderReplay, AScanOrdersLowerRanksBeforeHigherOnes) {
   EXPECT_EQ(order.first_after(0, 0, 2), 1U);
   EXPECT_EQ(order.first_after(1, 0, 2), 1U);
   EXPECT_EQ(order.first_after(1, 0, 0), kNever);
+}
+
+TEST(OrderReplay, NeighboursOrderThoseThatGetFromThem) {
+  // A ring of which each rank gets from the one below; a copy keeps it, a part of it does not.
+  std::vector<Script> ranks(3);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const auto own = static_cast<std::int64_t>(rank);
+    OrderEvent& ring =
+        ranks[rank].make("MPI_Dist_graph_create_adjacent", 5, 8, own, 3).events.back();
+    ring.has_topology = true;
+    ring.sources = {(own + 2) % 3, (own + 2) % 3};
+    ranks[rank].make("MPI_Comm_dup", 6, 8, own, 3, 5).events.back().keeps_topology = true;
+    ranks[rank].make("MPI_Comm_split", 7, 8, own, 3, 5);
+    for (const std::int64_t comm : {6, 7}) {
+      ranks[rank].collective("MPI_Neighbor_allgather", comm).events.back().from_neighbours = true;
+    }
+  }
+  const HappensBefore order = order_of(ranks);
+  EXPECT_EQ(order.first_after(0, 3, 1), 4U);
+  EXPECT_EQ(order.first_after(2, 3, 0), 4U);
+  EXPECT_EQ(order.first_after(0, 3, 2), kNever);
+  EXPECT_EQ(order.first_after(0, 4, 1), kNever);
+  ASSERT_EQ(order.unknown().size(), 1U);
+  EXPECT_EQ(order.unknown()[0].reason, "MPI_Neighbor_allgather on a topology that is not recorded");
 }
 
 TEST(OrderReplay, ACollectiveOfZeroElementsOrdersNothing) {

@@ -180,6 +180,55 @@ TEST(VerifyTraces, MessagesAreMatchedFromTheirRecordedWords) {
   EXPECT_TRUE(verdict.unknown.empty());
 }
 
+// Rank 0 writes, both call with that word, rank 1 reads.
+bool orders(std::string_view name, std::string_view word, std::int64_t of_writer,
+            std::int64_t of_reader) {
+  MadeTrace trace(2);
+  for (const std::uint32_t rank : {0U, 1U}) trace.open(rank);
+  trace.write(0, 0);
+  for (const std::uint32_t rank : {0U, 1U}) {
+    trace.call(rank, name, {{"comm", {kMpichWorld}}, {word, {rank == 0 ? of_writer : of_reader}}});
+  }
+  trace.read(1, 0);
+  return wrong_of(trace.verdict())[1] == 0;
+}
+
+TEST(VerifyTraces, CountsOfZeroOrderNothing) {
+  EXPECT_TRUE(orders("MPI_Alltoallv", "recvcounts", 0, 1));  // bit 0: from rank 0
+  EXPECT_FALSE(orders("MPI_Alltoallv", "recvcounts", 3, 2));
+  EXPECT_TRUE(orders("MPI_Allgatherv", "recvcounts", 5, 0));
+  EXPECT_FALSE(orders("MPI_Allgatherv", "recvcounts", 0, 5));
+  EXPECT_TRUE(orders("MPI_Reduce_scatter", "recvcounts", 0, 5));
+  EXPECT_FALSE(orders("MPI_Reduce_scatter", "recvcounts", 5, 0));
+  EXPECT_TRUE(orders("MPI_Scatterv", "recvcount", 0, 5));
+  EXPECT_FALSE(orders("MPI_Scatterv", "recvcount", 5, 0));
+  EXPECT_TRUE(orders("MPI_Alltoall", "recvcount", 5, 5));
+  EXPECT_FALSE(orders("MPI_Alltoall", "sendcount", 5, 5));  // in place: recvcount counts
+}
+
+TEST(VerifyTraces, NeighboursOnAGridAreFoundByItsExtents) {
+  // 2 x 3 ranks, the second dimension a ring: rank 0 has the neighbours 1, 2 and 3.
+  MadeTrace trace(6);
+  for (std::uint32_t rank = 0; rank < 6; ++rank) {
+    trace.call(rank, "MPI_Cart_create",
+               {{"comm", {kMpichWorld}},
+                {"dims", {2, 3}},
+                {"periods", {0, 1}},
+                {"reorder", {1}},
+                {"newcomm", {77}},
+                {"new_rank", {rank}},
+                {"new_size", {6}},
+                {"new_members", {9}}});
+    trace.open(rank);
+  }
+  trace.write(0, 0);
+  for (std::uint32_t rank = 0; rank < 6; ++rank) {
+    trace.call(rank, "MPI_Neighbor_alltoall", {{"comm", {77}}, {"recvcount", {1}}});
+    if (rank != 0) trace.read(rank, 0);
+  }
+  EXPECT_EQ(wrong_of(trace.verdict()), (Wrong{5, 2, 5, 5, 5}));
+}
+
 TEST(VerifyTraces, AFailedCallOrdersNothing) {
   MadeTrace trace(2);
   for (const std::uint32_t rank : {0U, 1U}) trace.open(rank);
