@@ -33,9 +33,12 @@ HappensBefore::HappensBefore(std::size_t processes, const std::vector<FileEvent>
     };
     note(kCommits, line.commits);
     note(kClosesSession, line.closes);
-    note(kOpensSession, line.opens);
     note(kMpiSyncsOut, line.syncs_out);
-    note(kMpiSyncsIn, line.syncs_in);
+    const std::uint64_t behind = event.number + 1;
+    if ((event.roles & kOpensSession) != 0) {
+      line.opens.push_back({(event.roles & kMeetsFirst) != 0 ? behind : event.number, behind});
+    }
+    if ((event.roles & kMpiSyncsIn) != 0) line.syncs_in.push_back({event.number, behind});
     // Closing a handle does not end the mode: what follows needs an open, which does.
     const bool is_atomic = !line.atomic.empty() && line.atomic.back().end == kNever;
     if ((event.roles & kSetsAtomic) != 0 && !is_atomic) {
@@ -75,14 +78,15 @@ const HappensBefore::FileLine* HappensBefore::line_of(std::uint32_t process,
 // Out of `p` by the first such event behind the segment, and, where `in` is given, into `q` by the
 // first such event that comes after it.
 std::uint64_t HappensBefore::through(const std::vector<std::uint64_t>* out,
-                                     const std::vector<std::uint64_t>* in, std::uint32_t p,
-                                     std::uint64_t i, std::uint32_t q) const {
+                                     const std::vector<Entry>* in, std::uint32_t p, std::uint64_t i,
+                                     std::uint32_t q) const {
   const auto leaves = std::lower_bound(out->begin(), out->end(), i);
   if (leaves == out->end()) return kNever;
   const std::uint64_t after = first_after(p, *leaves + 1, q);
   if (in == nullptr || after == kNever) return after;
-  const auto enters = std::lower_bound(in->begin(), in->end(), after);
-  return enters == in->end() ? kNever : *enters + 1;
+  const auto enters = std::partition_point(in->begin(), in->end(),
+                                           [&](const Entry& at) { return at.knows < after; });
+  return enters == in->end() ? kNever : enters->from;
 }
 
 // Atomic mode on both sides needs plain order alone; `otherwise` holds without it.

@@ -74,8 +74,14 @@ class HappensBefore {
   struct Interval {
     std::uint64_t begin, end;  // segments
   };
+  // Something that lets in what others did: all that is known in segment `knows` is visible from
+  // segment `from` on.
+  struct Entry {
+    std::uint64_t knows, from;
+  };
   struct FileLine {  // of one process
-    std::vector<std::uint64_t> commits, closes, opens, syncs_out, syncs_in;
+    std::vector<std::uint64_t> commits, closes, syncs_out;
+    std::vector<Entry> opens, syncs_in;
     std::vector<Interval> atomic;
   };
   struct Kept {
@@ -83,7 +89,7 @@ class HappensBefore {
     ClockStore::Row row;
   };
   const FileLine* line_of(std::uint32_t process, std::uint32_t file) const;
-  std::uint64_t through(const std::vector<std::uint64_t>* out, const std::vector<std::uint64_t>* in,
+  std::uint64_t through(const std::vector<std::uint64_t>* out, const std::vector<Entry>* in,
                         std::uint32_t p, std::uint64_t i, std::uint32_t q) const;
   std::uint64_t in_atomic_mode(const FileLine* earlier, const FileLine* later, std::uint32_t p,
                                std::uint64_t i, std::uint32_t q, std::uint64_t otherwise) const;

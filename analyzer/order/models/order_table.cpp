@@ -30,7 +30,7 @@ constexpr FileCall kFileCalls[] = {
     {"syncfs", kCommits, kNothing},
     {"msync", kCommits, kNothing},
     {"H5Fflush", kCommits, kNothing},
-    {"MPI_File_open", kOpensSession | kMpiSyncsIn | kEndsAtomic, kAllToAll},
+    {"MPI_File_open", kOpensSession | kMeetsFirst | kMpiSyncsIn | kEndsAtomic, kAllToAll},
     {"MPI_File_close", kClose | kMpiSyncsOut, kAllToAll},
     {"MPI_File_sync", kCommits | kMpiSyncsOut | kMpiSyncsIn, kAllToAll},
     {"MPI_File_set_size", 0, kAllToAll},

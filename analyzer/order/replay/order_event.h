@@ -58,6 +58,7 @@ struct OrderEvent {
   bool partitioned = false;
   bool unfollowed = false;   // what a collective orders is not known
   std::uint64_t number = 0;  // among all events of the process, also those that order nothing
+  std::uint64_t inside = 0;  // the events just before it that ran inside it, of a collective
   std::string_view name;     // of the function; its text stays
   std::int64_t request = kBlocking;  // of what begins
   std::int64_t comm = kNull;         // or a file's handle, where on_file

@@ -191,7 +191,10 @@ ProcessLine::Operation ProcessLine::collective(OrderEvent& event, CommId comm) {
   }
   result.kind = Operation::Kind::kCollective;
   result.part = part;
-  const auto wrong = state_->collectives.arrive(part, event, now());
+  // What ran inside the call did so behind its begin, which is all that others wait for.
+  Snapshot begin = now();
+  begin.over -= event.inside;
+  const auto wrong = state_->collectives.arrive(part, event, begin);
   if (wrong) unknown(*wrong);
   return result;
 }

@@ -43,6 +43,7 @@ class RecordedEvents : public OrderEventSource {
         event.clear();
         if (!decoder_.decode(call, event)) continue;
         event.number = number;
+        if (event.on_file || event.kind == OrderKind::kMakeFile) event.inside = events_inside();
         return true;
       }
       at_ = 0;
@@ -54,6 +55,18 @@ class RecordedEvents : public OrderEventSource {
   }
 
  private:
+  // Of the call of MPI-IO that was just read. Locks belong to a transfer before it that was left
+  // out of the walk, and so seem to be inside.
+  std::uint64_t events_inside() const {
+    const std::uint32_t outer = group_.by_end[at_ - 1];
+    std::uint64_t result = 0;
+    for (std::size_t at = at_ - 1; at-- > 0 && group_.by_end[at] > outer;) {
+      const EventKind kind = event_kind(*group_.calls[group_.by_end[at]]);
+      if (kind == EventKind::kLock) break;
+      result += kind != EventKind::kNone;
+    }
+    return result;
+  }
   static bool is_no_event(const recorder::CallStream& stream) {
     return stream.signature == nullptr || event_kind_of(*stream.signature) == EventKind::kNone;
   }

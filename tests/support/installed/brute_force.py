@@ -57,6 +57,10 @@ class Order:
         """Whether the first step has ended before the other process's begins."""
         return bool(self.reached[self.end(process, step)] >> self.begin(other, later) & 1)
 
+    def before_end(self, process: int, step: int, other: int, later: int) -> bool:
+        """Whether the first step has ended before the other process's ends."""
+        return bool(self.reached[self.end(process, step)] >> self.end(other, later) & 1)
+
     def _each(self) -> Iterator[tuple[int, int, Step]]:
         for process, steps in enumerate(self.history.steps):
             for number, step in enumerate(steps):
@@ -101,7 +105,9 @@ class Order:
         left: dict[Any, dict[int, int]] = defaultdict(dict)
         for process, number, step in self._each():
             for entry in step.enters:
-                entered[entry.comm, entry.number][process] = (self.begin(process, number), entry)
+                # What ran inside it lies behind the begin, though its steps stand before it.
+                begin = self.begin(process, number - step.inside)
+                entered[entry.comm, entry.number][process] = (begin, entry)
             for entry in step.leaves:
                 left[entry.comm, entry.number][process] = self.end(process, number)
         for key, parts in entered.items():
@@ -198,6 +204,9 @@ class Judge:
         opened = self._last(other, later, file, opening)
         if closed is None or opened is None:
             return False
+        # A joint MPI_File_open opens when its ranks have met; nobody promises that of its sync.
+        if model == "session" and self.history.steps[other][opened].call == "MPI_File_open":
+            return self.order.before_end(process, closed, other, opened)
         return self.order.before(process, closed, other, opened)
 
     def verdicts(self) -> dict[str, dict[str, int]]:

@@ -22,6 +22,8 @@ NOTHING = -3  # the source and tag where nothing was received
 # Communicators that no call makes, in the ABIs that give them numbers; processes say theirs.
 WORLDS, SELVES = {0x44000000, 257}, {0x44000001, 258}
 
+END = 1 << 62  # behind every byte
+
 Name = tuple[Any, ...]  # of a communicator: ("world",), or parent, number, colour
 
 
@@ -58,7 +60,7 @@ class Receive:
 
 @dataclass
 class Step:
-    """One call of a process, which begins and ends; none of its others lies in between."""
+    """One call of a process, which begins and ends. Those that ran inside it stand before it."""
 
     call: str
     access: Access | None = None
@@ -70,6 +72,7 @@ class Step:
     completes: list[Receive] = field(default_factory=list)
     enters: list[Entry] = field(default_factory=list)
     leaves: list[Entry] = field(default_factory=list)
+    inside: int = 0  # steps before it that ran inside it
     forks: int | None = None  # the child's process id
     waits: int | None = None
 
@@ -167,6 +170,7 @@ class _Process:
         self.worlds = WORLDS | {int(head["comm_world"])} if "comm_world" in head else WORLDS
         self.selves = SELVES | {int(head["comm_self"])} if "comm_self" in head else SELVES
         self.steps: list[Step] = []
+        self.read_calls: dict[int, list[bool]] = defaultdict(list)  # by thread: those with a step
         self.comms: dict[int, Name] = {}
         self.made: dict[Name, int] = defaultdict(int)  # communicators by their parent; files
         self.entered: dict[Name, int] = defaultdict(int)
@@ -183,9 +187,9 @@ class _Process:
             return ("self", id(self))
         return ("world",) if word in self.worlds else ("unknown", word)
 
-    def read(self, call: Call, leaf: bool, around: int | None) -> None:
+    def read(self, call: Call, leaf: bool, around: int | None, inside: int) -> None:
         """One call; `leaf` where no transfer was recorded inside, `around` is the handle of the
-        MPI-IO call around it.
+        MPI-IO call around it, `inside` the number of calls that ran inside it.
         """
         row = self.rows.get(call.name)
         if row is None or row["layer"] == "iotune":
@@ -195,6 +199,8 @@ class _Process:
         if call.file and row["transfer"]:
             if leaf and row["layer"] != "hdf5" and (access := self.access(call, row, said, around)):
                 step.access = access
+        elif call.name in ("ftruncate", "truncate") and call.file and succeeded(call):
+            step.access = Access(call.file, said["bytes"], END, True)
         elif call.name == "MPI_File_set_atomicity":
             self.atomic[said["file"]] = bool(said["flag"])
         elif call.name in FILE_CALLS and call.file and succeeded(call):
@@ -207,8 +213,12 @@ class _Process:
             step.waits = said["result"] if said["result"] > 0 else None
         elif call.name.startswith("MPI_"):
             self.communication(call.name, said, step)
-        if step != Step(call.name):
+        made = self.read_calls[call.thread]
+        counts = step != Step(call.name)
+        if counts:
+            step.inside = sum(made[len(made) - inside :])
             self.steps.append(step)
+        made.append(counts)
 
     def access(
         self, call: Call, row: Mapping[str, Any], said: Mapping[str, Any], around: int | None
@@ -374,33 +384,35 @@ def succeeded(call: Call) -> bool:
     return call.result != 0 if call.name == "fopen" else call.result >= 0
 
 
-def by_ends(of_process: Iterable[Call]) -> list[tuple[Call, bool, int | None]]:
-    """The calls in the order of their ends, each with whether it is the innermost transfer, and
-    the handle of the MPI-IO call around it. Threads are merged by the times of their ends.
+def by_ends(of_process: Iterable[Call]) -> list[tuple[Call, bool, int | None, int]]:
+    """The calls in the order of their ends, each with whether it is the innermost transfer, the
+    handle of the MPI-IO call around it, and the number of calls that ran inside it. Threads are
+    merged by the times of their ends.
     """
-    lines: dict[int, list[tuple[float, Call, bool, int | None]]] = defaultdict(list)
-    open_calls: dict[int, list[list[Any]]] = defaultdict(list)  # call, transfers inside
+    lines: dict[int, list[tuple[float, Call, bool, int | None, int]]] = defaultdict(list)
+    # Call, transfers inside, calls of the thread that ended before it began.
+    open_calls: dict[int, list[list[Any]]] = defaultdict(list)
 
     def close(thread: int, depth: int) -> None:
         stack = open_calls[thread]
         while stack and stack[-1][0].depth >= depth:
-            call, inside = stack.pop()
+            call, transfers, ended = stack.pop()
             if stack:
-                stack[-1][1] += inside + (call.layer in ("posix", "stdio", "mpiio"))
-            around = next((c.numbers[0] for c, _ in reversed(stack) if c.layer == "mpiio"), None)
+                stack[-1][1] += transfers + (call.layer in ("posix", "stdio", "mpiio"))
+            around = next((c.numbers[0] for c, *_ in reversed(stack) if c.layer == "mpiio"), None)
             line = lines[thread]
             end = max(call.start + call.seconds, line[-1][0] if line else 0.0)
-            line.append((end, call, not inside, around))
+            line.append((end, call, not transfers, around, len(line) - ended))
 
     for call in of_process:
         if call.layer == "iotune":
             continue
         close(call.thread, call.depth)
-        open_calls[call.thread].append([call, 0])
+        open_calls[call.thread].append([call, 0, len(lines[call.thread])])
     for thread in list(open_calls):
         close(thread, 0)
     merged = sorted((one for line in lines.values() for one in line), key=lambda one: one[0])
-    return [(call, leaf, around) for _, call, leaf, around in merged]
+    return [one[1:] for one in merged]
 
 
 def read_history(trace: Path) -> History:
@@ -412,8 +424,8 @@ def read_history(trace: Path) -> History:
         of_process[call.process].append(call)
     readers = [_Process(rows, head) for head in heads]
     for reader, own in zip(readers, of_process):
-        for call, leaf, around in by_ends(own):
-            reader.read(call, leaf, around)
+        for one in by_ends(own):
+            reader.read(*one)
     # A forked child has its parent's rank and makes no calls of MPI.
     ranks: dict[int, int] = {}
     for number, head in enumerate(heads):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from fcntl import F_SETLKW
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -154,6 +155,14 @@ class PaperRun:
 
     def fsync(self, rank: int, file: File, layers: int = 0) -> None:
         self._call(rank, "fsync", {}, self._keys(file), layers=layers)
+
+    def truncate(self, rank: int, file: File) -> None:
+        self._call(rank, "ftruncate", {"bytes": 0}, self._keys(file))
+
+    def lock(self, rank: int, file: File, length: int, kind: int) -> None:
+        """The first bytes, by fcntl."""
+        said = {"command": F_SETLKW, "lock_type": kind, "lock_length": length}
+        self._call(rank, "fcntl", said, self._keys(file))
 
     def access(
         self, rank: int, file: File, offset: int, length: int, write: bool, layers: int = 0

@@ -103,6 +103,23 @@ TEST(OrderReplay, CloseBarrierOpenSufficesForMpiIo) {
   EXPECT_EQ(run.verdicts(), (Verdicts{true, true, true, true}));
 }
 
+TEST(OrderReplay, AJointOpenOpensWhenItsRanksHaveMet) {
+  WriteThenRead run;
+  for (Script* const rank : {&run.writer, &run.reader}) {
+    rank->together("MPI_File_close").together("MPI_File_open");
+  }
+  EXPECT_EQ(run.verdicts(), (Verdicts{true, true, true, false}));
+}
+
+TEST(OrderReplay, WhatRunsInsideAJointCallIsNotBeforeOtherRanksEnds) {
+  WriteThenRead run;
+  for (Script* const rank : {&run.writer, &run.reader}) {
+    rank->on_file("close").together("MPI_File_close").events.back().inside = 1;
+  }
+  run.reader.on_file("open");
+  EXPECT_EQ(run.verdicts(), (Verdicts{true, false, false, false}));
+}
+
 TEST(OrderReplay, AtomicModeNeedsOrderAlone) {
   WriteThenRead run;
   run.writer.together("MPI_File_set_atomicity", kSetsAtomic);
