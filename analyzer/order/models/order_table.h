@@ -16,12 +16,9 @@ enum FileRole : std::uint8_t {
   kOpensSession = 2,
   kClosesSession = 4,
   kMpiSyncsOut = 8,  // what this process wrote leaves it
-  kMpiSyncsIn = 16,  // what others wrote comes in
-  kSetsAtomic = 32,
-  kEndsAtomic = 64
+  kMpiSyncsIn = 16   // what others wrote comes in
 };
 
-// MPI_File_set_atomicity sets or ends by its argument: the table has it with both.
 struct FileCall {
   std::string_view name;
   std::uint8_t roles;
