@@ -30,7 +30,7 @@ constexpr FileCall kFileCalls[] = {
     {"syncfs", kCommits, kNothing},
     {"msync", kCommits, kNothing},
     {"H5Fflush", kCommits, kNothing},
-    {"MPI_File_open", kOpensSession | kMeetsFirst | kMpiSyncsIn | kEndsAtomic, kAllToAll},
+    {"MPI_File_open", kOpensSession | kMeetsFirst | kMpiSyncsIn, kAllToAll},
     {"MPI_File_close", kClose | kMpiSyncsOut, kAllToAll},
     {"MPI_File_sync", kCommits | kMpiSyncsOut | kMpiSyncsIn, kAllToAll},
     {"MPI_File_set_size", 0, kAllToAll},
@@ -38,7 +38,7 @@ constexpr FileCall kFileCalls[] = {
     {"MPI_File_preallocate", 0, kNothing},
     {"MPI_File_set_info", 0, kNothing},
     {"MPI_File_seek_shared", 0, kNothing},
-    {"MPI_File_set_atomicity", kSetsAtomic | kEndsAtomic, kNothing},
+    {"MPI_File_set_atomicity", 0, kNothing},
 };
 
 // What is 0 is of the rank itself: a root need not pass its own.

@@ -17,12 +17,9 @@ enum FileRole : std::uint8_t {
   kClosesSession = 4,
   kMpiSyncsOut = 8,  // what this process wrote leaves it
   kMpiSyncsIn = 16,  // what others wrote comes in
-  kSetsAtomic = 32,
-  kEndsAtomic = 64,
-  kMeetsFirst = 128  // its ranks have all begun before it opens the file
+  kMeetsFirst = 32   // its ranks have all begun before it opens the file
 };
 
-// MPI_File_set_atomicity sets or ends by its argument: the table has it with both.
 struct FileCall {
   std::string_view name;
   std::uint8_t roles;

@@ -57,7 +57,7 @@ struct Plan {
   OrderKind kind = OrderKind::kPlain;
   CollectiveOrder order = CollectiveOrder::kNothing;
   bool partitioned = false, unfollowed = false, on_file = false;
-  bool keeps_topology = false;
+  bool keeps_topology = false, synchronous = false, is_lock = false;
   CollectiveCall collective{};
   std::int8_t amount_place = -1;
   // Among the arguments, behind them the extras; below 0: it has none.
@@ -77,6 +77,8 @@ bool plan_message(const CallSignature& signature, Plan& plan) {
   plan.partitioned = has_argument(signature, "partitions") && meaning.persistent;
   if (meaning.verb == Verb::kSends && is_message) {
     plan.kind = meaning.persistent ? OrderKind::kInitSend : OrderKind::kSend;
+    const std::string_view name = signature.name;
+    plan.synchronous = name.starts_with("MPI_Ssend") || name.starts_with("MPI_Issend");
   } else if (meaning.verb == Verb::kReceives && is_message) {
     plan.kind = meaning.persistent                   ? OrderKind::kInitReceive
                 : has_argument(signature, "message") ? OrderKind::kReceiveProbed
@@ -123,6 +125,9 @@ Plan find_plan(const CallSignature& signature) {
   } else if (kind == EventKind::kProcess) {
     plan.is_event = meaning.verb == Verb::kCreates || meaning.verb == Verb::kCompletes;
     plan.kind = meaning.verb == Verb::kCreates ? OrderKind::kFork : OrderKind::kWaitChild;
+  } else if (kind == EventKind::kLock) {
+    plan.is_event = plan.is_lock = true;
+    plan.kind = OrderKind::kUnknown;
   } else if (signature.layer == Layer::kMpiIo && kind != EventKind::kNone) {
     const FileCall* const call = file_call(signature.name);
     plan.on_file = true;
@@ -270,6 +275,7 @@ bool CallDecoder::decode(const recorder::Call& call, OrderEvent& event) {
   if (signature == nullptr) return false;
   const Plan& plan = plan_of(*signature);
   if (!plan.is_event || !read_arguments(call, arguments_)) return false;
+  if (plan.is_lock && call.layers() != 0) return false;  // a library's own
   const Words words(plan, arguments_);
   const std::int64_t result = arguments_.result.value_or(-1);
   event.kind = plan.kind;
@@ -282,6 +288,7 @@ bool CallDecoder::decode(const recorder::Call& call, OrderEvent& event) {
   if (result != 0 && plan.kind != OrderKind::kComplete) return false;
   event.order = plan.order;
   event.partitioned = plan.partitioned;
+  event.synchronous = plan.synchronous;
   event.unfollowed = plan.unfollowed;
   event.on_file = plan.on_file && plan.kind != OrderKind::kMakeFile;
   event.request = words.number(kRequest, OrderEvent::kBlocking);

@@ -36,7 +36,7 @@ class Collectives {
   // the event's new rank. kUnknownComm: what its members say does not belong together.
   CommId made(const CommOrigin& origin, std::uint64_t number, std::uint32_t process,
               const OrderEvent& event);
-  // The same of a file: whoever opened it has the rank that it had before.
+  // The same of a file: each member has the rank that it had before.
   CommId opened(const CommOrigin& origin, std::uint64_t number);
   const Members& members(CommId comm) const { return *comms_[comm].members; }
 

@@ -56,6 +56,7 @@ struct OrderEvent {
   CollectiveOrder order = CollectiveOrder::kNothing;
   bool gives = true, takes = true;  // of a collective: false where this rank's counts are zero
   bool partitioned = false;
+  bool synchronous = false;  // a send that ends when its receive has begun
   bool unfollowed = false;   // what a collective orders is not known
   std::uint64_t number = 0;  // among all events of the process, also those that order nothing
   std::uint64_t inside = 0;  // the events just before it that ran inside it, of a collective

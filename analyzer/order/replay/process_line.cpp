@@ -15,6 +15,7 @@ ProcessLine::ProcessLine(ReplayState& state, OrderEventSource& source, std::uint
       wanted_(std::move(wanted)),
       world_(world) {
   source.rewind();
+  state.unsure[self] = receives_.all_known() ? 0 : 1;
 }
 
 Snapshot ProcessLine::now() const {
@@ -116,15 +117,20 @@ std::uint32_t ProcessLine::next_series(const OrderEvent& event, CommId comm) {
   return ++state_->partitioned[{sends, {comm, from, to, tag}}];
 }
 
-void ProcessLine::send(const OrderEvent& event, CommId comm, std::uint32_t series) {
-  if (event.to == OrderEvent::kProcNull) return;
+ProcessLine::Operation ProcessLine::send(const OrderEvent& event, CommId comm,
+                                         std::uint32_t series) {
+  Operation result;
+  if (event.to == OrderEvent::kProcNull) return result;
   if (comm == kUnknownComm) {
     unknown("messages on communicators whose ranks are not known");
-    return;
+    return result;
   }
   const std::uint32_t to = state_->collectives.members(comm).process(event.to);
-  if (!Members::is_process(to)) return;
-  state_->messages.send({comm, self_, to, event.tag, series}, now());
+  if (!Members::is_process(to)) return result;
+  const bool waits = event.synchronous && state_->unsure[to] == 0;
+  result.posted = state_->messages.send({comm, self_, to, event.tag, series}, now(), waits);
+  if (waits) result.kind = Operation::Kind::kSend;
+  return result;
 }
 
 ProcessLine::Operation ProcessLine::receive(const OrderEvent& event, CommId comm,
@@ -151,7 +157,7 @@ ProcessLine::Operation ProcessLine::receive(const OrderEvent& event, CommId comm
     unknown("messages of ranks that have no record");
     return result;
   }
-  result.posted = state_->messages.post({comm, from, self_, tag, series});
+  result.posted = state_->messages.post({comm, from, self_, tag, series}, now());
   if (is_read) {
     result.kind = Operation::Kind::kReceive;
   } else {
@@ -213,6 +219,8 @@ void ProcessLine::forget(std::int64_t request) {
   if (found == active_.end()) return;
   if (found->second.kind == Operation::Kind::kReceive) {
     state_->messages.give_up(found->second.posted);
+  } else if (found->second.kind == Operation::Kind::kSend) {
+    state_->messages.give_up_post(found->second.posted);
   }
   active_.erase(found);
 }
@@ -222,7 +230,7 @@ void ProcessLine::start(Persistent& request, std::int64_t handle) {
   event.request = handle;
   switch (request.event.kind) {
     case OrderKind::kInitSend:
-      send(event, request.comm, request.series);
+      put(event, send(event, request.comm, request.series));
       break;
     case OrderKind::kInitReceive:
       put(event, receive(event, request.comm, request.series));
@@ -245,8 +253,7 @@ void ProcessLine::begin() {
       if (event_.new_comm != OrderEvent::kNull) comms_[event_.new_comm] = kUnknownComm;
       break;
     case OrderKind::kSend:
-      if (event_.request != OrderEvent::kBlocking) forget(event_.request);
-      send(event_, comm_of(event_), 0);
+      put(event_, send(event_, comm_of(event_), 0));
       break;
     case OrderKind::kReceive:
       put(event_, receive(event_, comm_of(event_), 0));
@@ -306,6 +313,13 @@ bool ProcessLine::end(Operation& operation) {
   switch (operation.kind) {
     case Operation::Kind::kNothing:
       return true;
+    case Operation::Kind::kSend: {
+      if (!state_->messages.was_posted(operation.posted)) return false;
+      Snapshot posted = state_->messages.take_post(operation.posted);
+      if (posted) posted.raise_in(state_->result->clocks(), row_);
+      posted.drop(state_->result->clocks());
+      return true;
+    }
     case Operation::Kind::kReceive: {
       if (!state_->messages.sent(operation.posted)) return false;
       Snapshot sent = state_->messages.take(operation.posted);
@@ -358,7 +372,9 @@ bool ProcessLine::release_from_ended() {
   }
   Operation* const operation = waits_for();
   if (operation == nullptr) return false;
-  if (operation->kind == Operation::Kind::kReceive) {
+  if (operation->kind == Operation::Kind::kSend) {
+    if (!has_ended(operation->posted.channel.to)) return false;
+  } else if (operation->kind == Operation::Kind::kReceive) {
     if (!has_ended(operation->posted.channel.from)) return false;
   } else {
     const std::vector<std::uint32_t> missing = state_->collectives.missing(operation->part);
@@ -378,6 +394,10 @@ void ProcessLine::release() {
   if (operation == nullptr) {  // for the end of a child that waits itself
     event_.kind = OrderKind::kPlain;
     unknown("processes that wait for each other");
+  } else if (operation->kind == Operation::Kind::kSend) {
+    state_->messages.give_up_post(operation->posted);
+    operation->kind = Operation::Kind::kNothing;
+    unknown("synchronous sends whose receive is not in the trace");
   } else if (operation->kind == Operation::Kind::kReceive) {
     state_->messages.give_up(operation->posted);
     operation->kind = Operation::Kind::kNothing;

@@ -23,6 +23,7 @@ struct ReplayState {
         collectives(order.clocks(), names),
         messages(order.clocks()),
         ended(processes),
+        unsure(processes),
         forked(processes),
         last(processes) {}
   ReplayState(const ReplayState&) = delete;
@@ -32,6 +33,7 @@ struct ReplayState {
   Collectives collectives;
   Messages messages;
   std::vector<char> ended;
+  std::vector<char> unsure;      // it is not known of all receives what they got
   std::vector<Snapshot> forked;  // what a child begins with
   std::vector<Snapshot> last;    // what a process ended with
   // Partitioned requests that were made, of senders and of receivers.
@@ -54,7 +56,7 @@ class ProcessLine {
  private:
   // Something that ends later.
   struct Operation {
-    enum class Kind : std::uint8_t { kNothing, kReceive, kCollective };
+    enum class Kind : std::uint8_t { kNothing, kSend, kReceive, kCollective };
     Kind kind = Kind::kNothing;
     Posted posted{};
     Part part;
@@ -79,7 +81,8 @@ class ProcessLine {
   // What the call makes of `comm`.
   CommId made_by(const OrderEvent& event, CommId comm);
   void bind(const Operation& operation, bool is_whole);
-  void send(const OrderEvent& event, CommId comm, std::uint32_t series);
+  // Something that ends later where it is synchronous.
+  Operation send(const OrderEvent& event, CommId comm, std::uint32_t series);
   Operation receive(const OrderEvent& event, CommId comm, std::uint32_t series);
   Operation collective(OrderEvent& event, CommId comm);
   void start(Persistent& request, std::int64_t handle);

@@ -7,6 +7,7 @@ which call sends, receives, completes and enters what, stands here a second time
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ class Access:
     end: int
     write: bool
     atomic: bool = False
+    stored: bool = False  # when the call ends: O_DSYNC
 
 
 @dataclass
@@ -47,6 +49,15 @@ class Entry:
     call: str
     root: int = 0  # in the communicator
     empty: bool = False  # this process has no data to give (to a root or to all), or to get
+
+
+@dataclass
+class Send:
+    """One message on its way."""
+
+    comm: Name
+    to: int  # in the communicator
+    tag: int
 
 
 @dataclass
@@ -67,7 +78,8 @@ class Step:
     file: str = ""
     # commit, close, open, mpi_sync, mpi_close, mpi_open: what it does to the file.
     does: frozenset[str] = frozenset()
-    sends: list[tuple[Name, int, int]] = field(default_factory=list)  # to, tag
+    sends: list[Send] = field(default_factory=list)
+    sent: list[Send] = field(default_factory=list)  # synchronous ones that end here
     posts: list[Receive] = field(default_factory=list)
     completes: list[Receive] = field(default_factory=list)
     enters: list[Entry] = field(default_factory=list)
@@ -158,6 +170,7 @@ def recorded_arguments(call: Call, rows: Mapping[str, Mapping[str, Any]]) -> dic
 @dataclass
 class _Request:
     receive: Receive | None = None
+    send: Send | None = None  # a synchronous one
     entry: Entry | None = None
     persistent: tuple[str, Any] | None = None  # "send" or "receive", and of what
 
@@ -178,6 +191,7 @@ class _Process:
         self.requests: dict[int, list[_Request]] = defaultdict(list)
         self.messages: dict[int, Receive] = {}
         self.atomic: dict[int, bool] = {}
+        self.stored: dict[str, bool] = {}  # files, as they were opened last
         self.file_comms: dict[int, Name] = {}  # by the handle of MPI-IO
 
     def comm(self, word: int) -> Name:
@@ -196,6 +210,8 @@ class _Process:
             return
         said = recorded_arguments(call, self.rows)
         step = Step(call.name)
+        if call.name == "open" and call.file:
+            self.stored[call.file] = bool(said["flags"] & os.O_DSYNC)
         if call.file and row["transfer"]:
             if leaf and row["layer"] != "hdf5" and (access := self.access(call, row, said, around)):
                 step.access = access
@@ -234,7 +250,8 @@ class _Process:
             return None
         handle = said.get("file") if row["layer"] == "mpiio" else around
         atomic = handle is not None and self.atomic.get(handle, False)
-        return Access(call.file, begin, begin + length, row["writes"], atomic)
+        stored = row["layer"] == "posix" and self.stored.get(call.file, False)
+        return Access(call.file, begin, begin + length, row["writes"], atomic, stored)
 
     def communication(self, name: str, said: dict[str, Any], step: Step) -> None:
         if said.get("result", 0) != 0:
@@ -243,9 +260,12 @@ class _Process:
         name = name.removesuffix("_c")  # for large counts
         kind = collective_kind(name)
         if name in SENDS | ISENDS:
-            self.send(step, comm, said["dest"], said["tag"])
+            send = self.send(step, comm, said["dest"], said["tag"])
             if name in ISENDS:
-                self.requests[said["request"]].append(_Request())
+                own = send if name == "MPI_Issend" else None
+                self.requests[said["request"]].append(_Request(send=own))
+            elif name == "MPI_Ssend" and send is not None:
+                step.sent.append(send)
         elif name == "MPI_Recv":
             self.receive_now(step, comm, said)
         elif name == "MPI_Irecv":
@@ -258,7 +278,8 @@ class _Process:
             self.post(step, said["request"], _Request(Receive(comm)))
         elif name in SEND_INITS:
             what = (comm, said["dest"], said["tag"])
-            self.requests[said["request"]].append(_Request(persistent=("send", what)))
+            kind = "ssend" if name == "MPI_Ssend_init" else "send"
+            self.requests[said["request"]].append(_Request(persistent=(kind, what)))
         elif name == "MPI_Recv_init":
             self.requests[said["request"]].append(_Request(persistent=("receive", comm)))
         elif name in ("MPI_Start", "MPI_Startall"):
@@ -281,9 +302,11 @@ class _Process:
         elif kind:
             self.enter(step, name, kind, comm, said)
 
-    def send(self, step: Step, comm: Name, to: int, tag: int) -> None:
-        if to != PROC_NULL:
-            step.sends.append((comm, to, tag))
+    def send(self, step: Step, comm: Name, to: int, tag: int) -> Send | None:
+        if to == PROC_NULL:
+            return None
+        step.sends.append(Send(comm, to, tag))
+        return step.sends[-1]
 
     def receive_now(self, step: Step, comm: Name, said: Mapping[str, Any]) -> None:
         if said["got_source"] >= 0:
@@ -300,8 +323,9 @@ class _Process:
         request = self.requests[word][-1]
         assert request.persistent is not None, "started, but no persistent request"
         kind, what = request.persistent
-        if kind == "send":
-            self.send(step, *what)
+        if kind.endswith("send"):
+            send = self.send(step, *what)
+            request.send = send if kind == "ssend" else None
         else:
             request.receive = Receive(what)
             step.posts.append(request.receive)
@@ -318,6 +342,9 @@ class _Process:
                     request.receive.source, request.receive.tag = source, tag
                     step.completes.append(request.receive)
                 request.receive = None
+            if request.send is not None:
+                step.sent.append(request.send)
+                request.send = None
             if request.entry is not None:
                 step.leaves.append(request.entry)
 

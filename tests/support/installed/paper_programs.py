@@ -6,6 +6,7 @@ in all of them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from fcntl import F_RDLCK, F_UNLCK, F_WRLCK
 from pathlib import Path
@@ -26,8 +27,8 @@ def read(run: PaperRun, rank: int, file: File) -> None:
     run.access(rank, file, 0, BYTES, False)
 
 
-def opened(run: PaperRun) -> list[File]:
-    return [run.open(rank, PATH) for rank in range(run.ranks)]
+def opened(run: PaperRun, flags: int = 0) -> list[File]:
+    return [run.open(rank, PATH, flags=flags) for rank in range(run.ranks)]
 
 
 def closed(run: PaperRun, files: list[File]) -> None:
@@ -52,6 +53,14 @@ def missing_barrier(run: PaperRun, ordered: bool) -> None:
 def barrier_without_sync(run: PaperRun, ordered: bool) -> None:
     files = opened(run)
     written(run, 0, files[0], sync=ordered)
+    run.collective(run.world, "MPI_Barrier")
+    read(run, 1, files[1])
+    closed(run, files)
+
+
+def stored_at_once(run: PaperRun, ordered: bool) -> None:
+    files = opened(run, os.O_DSYNC if ordered else 0)
+    written(run, 0, files[0], sync=False)
     run.collective(run.world, "MPI_Barrier")
     read(run, 1, files[1])
     closed(run, files)
@@ -324,6 +333,19 @@ def split_barrier(run: PaperRun, ordered: bool) -> None:
     closed(run, files)
 
 
+def synchronous_send(run: PaperRun, ordered: bool) -> None:
+    files = opened(run)
+    if not ordered:  # it may end before the receive begins
+        run.send(1, run.world, 0, TAG)
+    written(run, 0, files[0])
+    if ordered:
+        run.synchronous(1, 0, run.world, TAG)
+    else:
+        run.receive(0, run.world, 1, TAG)
+    read(run, 1, files[1])
+    closed(run, files)
+
+
 def cart_sub(run: PaperRun, ordered: bool) -> None:
     files = opened(run)
     (grid,) = run.make(run.world, "MPI_Cart_create", [range(4)])
@@ -359,7 +381,7 @@ PROGRAMS: dict[str, Callable[[PaperRun, bool], None]] = {
         other_communicator, third_rank, wildcard, unfinished_test, neighbours, rewritten_header,
         close_then_open, mpi_close_then_open, joint_close, joint_close_then_open, locked, truncated,
         atomic_mode, forked, scan_upwards, empty_allreduce, waited_ibarrier, split_barrier,
-        cart_sub, group_barrier, read_then_write,
+        cart_sub, group_barrier, synchronous_send, stored_at_once, read_then_write,
     )},
     "backward_bcast": rooted("MPI_Bcast", 0),
     "backward_reduce": rooted("MPI_Reduce", 1),

@@ -126,12 +126,12 @@ class PaperRun:
         self._now += STEP_NS
 
     # --- files, by calls of POSIX
-    def open(self, rank: int, path: str, layers: int = 0) -> File:
+    def open(self, rank: int, path: str, layers: int = 0, flags: int = 0) -> File:
         process = self.processes[rank]
         file = File(path, process.next_descriptor, process.next_file)
         process.next_descriptor += 1
         process.next_file += 1
-        flags = os.O_RDWR | os.O_CREAT
+        flags |= os.O_RDWR | os.O_CREAT
         self._call(rank, "open", {"flags": flags, "result": file.descriptor}, (), path, layers)
         noted = layers | 1 << POSIX_LAYER if layers else 0
         self._note(rank, (file.number,), (file.descriptor, POSIX_LAYER), path, noted)
@@ -226,22 +226,39 @@ class PaperRun:
         process.pending.append(request)
         return request
 
-    def _deliver(self, rank: int, comm: Comm, to: int, tag: int) -> None:
+    def is_awaited(self, rank: int, comm: Comm, to: int, tag: int) -> bool:
+        """Whether a receive is posted that takes such a message."""
+        message = Message(comm, comm.rank_of(rank), to, tag)
+        return any(one.takes(message) for one in self.processes[comm.members[to]].posted)
+
+    def _deliver(self, rank: int, comm: Comm, to: int, tag: int) -> Message:
         message = Message(comm, comm.rank_of(rank), to, tag)
         receiver = self.processes[comm.members[to]]
         for request in receiver.posted:
             if request.takes(message):
                 request.message = message
+                message.taken = True
                 receiver.posted.remove(request)
-                return
+                return message
         receiver.arrived.append(message)
+        return message
 
     def send(self, rank: int, comm: Comm, to: int, tag: int, name: str = "MPI_Send") -> None:
         said = {"comm": comm.words[rank], "dest": to, "tag": tag, "count": 1}
-        if name.startswith("MPI_I"):
-            said["request"] = self._request(rank).word
+        request = self._request(rank) if name.startswith("MPI_I") else None
+        if request is not None:
+            said["request"] = request.word
         self._call(rank, name, said)
-        self._deliver(rank, comm, to, tag)
+        message = self._deliver(rank, comm, to, tag)
+        if request is not None and name == "MPI_Issend":
+            request.sent = message
+
+    def synchronous(self, source: int, to: int, comm: Comm, tag: int) -> None:
+        """MPI_Ssend and its MPI_Recv, of two ranks of the world; the receiver is quiet."""
+        self._deliver(source, comm, comm.rank_of(to), tag)
+        self.receive(to, comm, comm.rank_of(source), tag)
+        said = {"comm": comm.words[source], "dest": comm.rank_of(to), "tag": tag, "count": 1}
+        self._call(source, "MPI_Ssend", said)
 
     def can_receive(self, rank: int, comm: Comm, source: int, tag: int) -> bool:
         asked = Request(0, comm, source, tag, receive=True)
@@ -252,6 +269,7 @@ class PaperRun:
         for message in process.arrived:
             if request.takes(message):
                 request.message = message
+                message.taken = True
                 process.arrived.remove(message)
                 return
         process.posted.append(request)

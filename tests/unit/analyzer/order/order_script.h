@@ -80,16 +80,15 @@ class Script {
     return *this;
   }
   // A call on file 0, of which this process alone knows.
-  Script& on_file(std::string_view name, std::uint8_t roles = 0) {
+  Script& on_file(std::string_view name) {
     add(OrderKind::kPlain, name);
-    const FileCall* const call = file_call(name);
-    file_events.push_back({0, 0, events.back().number, roles != 0 ? roles : call->roles});
+    file_events.push_back({0, 0, events.back().number, file_call(name)->roles});
     return *this;
   }
   // A collective of MPI-IO on file 0: of all ranks of the world.
-  Script& together(std::string_view name, std::uint8_t roles = 0) {
+  Script& together(std::string_view name) {
     const bool opens = name == "MPI_File_open";
-    on_file(name, roles);
+    on_file(name);
     OrderEvent& event = events.back();
     event.kind = opens ? OrderKind::kMakeFile : OrderKind::kCollective;
     event.order = file_call(name)->order;
