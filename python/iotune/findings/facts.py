@@ -39,6 +39,7 @@ from iotune.verify.verdicts import FileVerdict, Verdicts, verdicts_of
 # Of these nobody cares how they are read: they are the system's, or one call's own.
 _NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/lib64/")
 _NOT_DATA_ENDS = (".py", ".pyc", ".so", ".jar")
+_ZARR = (".zarray", ".zgroup", "zarr.json")
 _LOCAL = ("ext4", "xfs", "btrfs", "tmpfs", "ramfs", "zfs", "f2fs", "overlay")
 _SHARED_POINTER = ".shfp."  # ROMIO's own file beside one with a shared file pointer
 
@@ -136,6 +137,11 @@ class Facts:
             for one in self.of_file[file]
             if one.meaning.below_mpi
         )
+
+    @functools.cached_property
+    def uses_zarr(self) -> bool:
+        """Whether the run read or wrote arrays of zarr: folders with a file for each chunk."""
+        return any(os.path.basename(one.file).startswith(_ZARR) for one in self.streams)
 
     @functools.cached_property
     def epochs(self) -> RunEpochs:

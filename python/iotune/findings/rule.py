@@ -19,6 +19,7 @@ class Sighting:
     estimate: Estimate | None = None
     severity: str = ""  # "": by the time that the calls took
     layer: str = ""  # "": the rule's own
+    advice: str = ""  # "": the rule's own, with its lines; else this alone
     # (file, dataset) of the evidence -> what the rule's lines name there
     named: Mapping[tuple[str, str], Named] = field(default_factory=dict)
 

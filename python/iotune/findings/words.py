@@ -195,7 +195,8 @@ WORDS = {
     ),
     "many-queries": Words(
         "stat, access and their like ask the metadata server, and for a size also the storage.",
-        f"One process asks {limit.MANY_QUERIES} times and more about a file, or about paths.",
+        f"One process asks {limit.MANY_QUERIES} times and more about a file, or about paths. Where "
+        "the run has arrays of zarr the advice is about chunks.",
         "On a local disk.",
     ),
     "many-syncs": Words(
@@ -215,7 +216,7 @@ WORDS = {
         "A file costs several requests to the metadata server, however little is in it.",
         f"{limit.MANY_FILES} files and more of which the run moves less than "
         f"{_size(limit.SMALL_FILE_BYTES)} each, none of it beyond there. Files that are still "
-        "there must be as small.",
+        "there must be as small. Where the run has arrays of zarr the advice is about chunks.",
         "On a local disk or in memory.",
     ),
     "stdio-bulk": Words(

@@ -26,7 +26,7 @@ from iotune.verify.words import (
     calls_text,
     in_series,
     kind_text,
-    place_text,
+    places_text,
     sites_in_order,
     violation_groups,
     who_text,
@@ -93,7 +93,7 @@ def _site_lines(sites: Sequence[SiteConflicts]) -> list[tuple[str, str]]:
     lines = []
     for one in sites[:_SITES_SHOWN]:
         calls = calls_text(one.first, one.second)
-        places = " and ".join(place_text(each, False) for each in one.example)
+        places = places_text(one.example, False, " and ")
         lines.append(
             (kind_text(one), f"{counted(one.pairs, 'pair')}, by {calls}, such as {places}")
         )

@@ -119,12 +119,13 @@ def _print_evidence(one: Evidence) -> None:
     place = " ".join(part for part in (one.file, one.dataset) if part)
     # A path is copied: it stays on one line, however long.
     print(printable(f"  {'where':<{_LABEL - 2}}{place or 'the whole run'}"))
-    numbers = [f"{one.calls:,} calls" if one.calls != 1 else "1 call"]
+    numbers = [f"{one.calls:,} {'call' if one.calls == 1 else 'calls'}"] if one.calls else []
     numbers += [size_text(one.bytes)] if one.bytes else []
     numbers += [seconds_text(one.seconds)] if one.seconds else []
     numbers += [ranks_text(one.ranks)] if one.ranks else []
     _say("", one.text)
-    _say("", ", ".join(numbers))
+    if numbers:
+        _say("", ", ".join(numbers))
 
 
 def _of_iotune(one: Finding) -> list[str]:

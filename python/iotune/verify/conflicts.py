@@ -44,6 +44,14 @@ class Place:
         return f"{verb} {self.length:,} bytes at {self.offset:,}{selected}"
 
 
+def who_both(example: tuple[Place, Place]) -> tuple[str, str]:
+    """Both processes as people name them; a rank and its child have one rank."""
+    one, other = example
+    if one.who != other.who:
+        return one.who, other.who
+    return f"{one.who} (process {one.process})", f"{other.who} (process {other.process})"
+
+
 @dataclass(frozen=True)
 class SiteConflicts:
     """The conflicts of two kinds of calls, of all processes."""

@@ -22,7 +22,7 @@ from iotune.verify.words import (
     calls_text,
     in_series,
     kind_text,
-    place_text,
+    places_text,
     sites_in_order,
     violation_groups,
     who_text,
@@ -146,7 +146,7 @@ def _show_site(one: SiteConflicts, several: bool) -> None:
     calls = calls_text(one.first, one.second)
     paragraph(f"{kind_text(one)}: {one.pairs:,} between {between} of processes, by {calls}", 2)
     first, end = one.bytes_of_example
-    places = " and ".join(place_text(each, several) for each in one.example)
+    places = places_text(one.example, several, " and ")
     paragraph(f"such as {places}: {size_text(end - first)} at {first:,}", 4)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iotune import core
-from iotune.verify.conflicts import Conflicts, Place, conflicts_from, outputs_of
+from iotune.verify.conflicts import Conflicts, Place, conflicts_from, outputs_of, who_both
 
 # By the keys of --json. The order is that of docs/explain/verify.md, the strictest promise first.
 MODELS = {"posix": "POSIX", "commit": "commit", "session": "session", "mpiio": "MPI-IO"}
@@ -121,7 +121,8 @@ def why_broken(file: FileVerdict, model: str) -> str:
     (site, *_) = [one for one in file.sites if one.model == model]
     text = f"{file.violations[model]:,} of {file.pairs:,} pairs of {file.path} need more"
     if site.example is not None:
-        text += ": " + ", ".join(f"{place.who} {place.deed}" for place in site.example)
+        names = who_both(site.example)
+        text += ": " + ", ".join(f"{who} {one.deed}" for who, one in zip(names, site.example))
     return f"{text}; {site.missing}" if site.missing else text
 
 

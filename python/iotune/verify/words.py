@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from iotune.reports.alike import FEWEST_FOLDED, joint_name, masked
 from iotune.reports.tables import ranks_text
-from iotune.verify.conflicts import FileConflicts, Place, SiteConflicts
+from iotune.verify.conflicts import FileConflicts, Place, SiteConflicts, who_both
 from iotune.verify.verdicts import MODELS, FileVerdict, Verdicts, Violation
 
 
@@ -32,8 +32,7 @@ class ViolationGroup:
         """Both places; empty where none is known. `several`: traces were asked for."""
         if self.one.example is None:
             return ""
-        places = ", then ".join(place_text(each, several) for each in self.one.example)
-        return f"such as {places}"
+        return f"such as {places_text(self.one.example, several, ', then ')}"
 
 
 def kind_text(one: SiteConflicts | Violation) -> str:
@@ -102,10 +101,13 @@ def calls_text(first: str, second: str) -> str:
     return first if first == second else f"{first}  and  {second}"
 
 
-def place_text(place: Place, several: bool) -> str:
-    """Who did what; `several`: traces were asked for."""
-    of_trace = f" of trace {place.trace + 1}" if several else ""
-    return f"{place.who}{of_trace} {place.deed}"
+def places_text(example: tuple[Place, Place], several: bool, between: str) -> str:
+    """Who did what on both sides; `several`: traces were asked for."""
+    said = [
+        f"{who}{f' of trace {place.trace + 1}' if several else ''} {place.deed}"
+        for who, place in zip(who_both(example), example)
+    ]
+    return between.join(said)
 
 
 def who_text(file: FileConflicts) -> str:

@@ -97,8 +97,7 @@ void verify(const TraceReader& trace) {
     if (p == kMostProcesses || more >= kMostCalls - calls) return;
     calls += more;
   }
-  const std::vector<TraceIndex> traces{trace.index()};
-  const analyzer::TraceVerdict verdict = analyzer::verify_traces(traces);
+  const analyzer::TraceVerdict verdict = analyzer::verify_traces(std::span(&trace.index(), 1));
   (void)analyzer::find_conflicts(verdict.accesses);
 }
 

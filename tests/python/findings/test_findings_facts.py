@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from iotune.findings import covered as covered_module
 from iotune.findings import datasets as datasets_module
+from iotune.findings import findings_of
 from iotune.findings.covered import Covered
 from iotune.findings.properties import is_property_call
 from iotune.findings.streams import StreamReader
@@ -170,3 +171,20 @@ def test_ranks_are_written_as_people_do() -> None:
     assert ranks_text((0, 1, 2, 3)) == "ranks 0-3"
     assert ranks_text((0, 2, 4, 5)) == "ranks 0,2,4-5"
     assert ranks_text(tuple(range(0, 100, 2))) == "50 ranks from 0 to 98"
+
+
+@pytest.mark.parametrize("array", ["array.zarr", "plain"])
+def test_zarrs_chunks_are_files_of_which_there_should_be_fewer(array: str, tmp_path: Path) -> None:
+    # given a process that writes 200 small files, of an array of zarr or its own
+    log = tmp_path / "log.csv"
+    named = [".zarray.12.partial" if array.endswith("zarr") else "head"]
+    named += [f"{number}.0" for number in range(200)]
+    lines = [f"0,/d/{array}/{name},write,0,100,{at},{at}.1" for at, name in enumerate(named)]
+    log.write_text("\n".join(["rank,file,op,offset,length,start,end", *lines, ""]))
+    # when
+    (found,) = findings_of(imported(log, tmp_path)[0]).findings
+    # then the advice is about what makes them, without lines for programs of MPI and HDF5
+    assert found.id == "small-files"
+    assert ("shards=" in found.advice) is array.endswith("zarr")
+    assert ("HDF5" in found.advice) is not array.endswith("zarr")
+    assert (found.snippets == ()) is array.endswith("zarr")

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 from iotune.verify import Conflicts, conflicts_of, verdicts_of
+from iotune.verify.conflicts import who_both
 from iotune.verify.elements import with_elements
 from support.installed.habits import Habits, needs_the_library
 from support.installed.import_logs import LOGS, imported, typed
 from support.installed.json_schemas import conforming
+from support.repository import TESTS
 
+ORDER = TESTS / "data" / "v3" / "three-ranks-order.iotrace"
 HEAD = "layer,rank,call,file,offset,length,start,duration\n"
 
 
@@ -86,6 +89,14 @@ def test_files_of_a_series_are_one_entry(tmp_path: Path) -> None:
 def test_logs_of_other_tools_are_read(tmp_path: Path, log: str) -> None:
     trace = imported(LOGS / log, tmp_path)[0].path
     conforming("verify", typed(tmp_path, "verify", str(trace), "--json").stdout)
+
+
+def test_a_rank_and_its_child_are_told_apart() -> None:
+    (file,) = verdicts_of([ORDER]).files
+    child = next(one for one in file.sites if one.kind == "truncation")
+    assert child.example is not None
+    names = [f"rank 0 (process {one.process})" for one in child.example]
+    assert [*who_both(child.example)] == names and names[0] != names[1]
 
 
 @pytest.mark.mpi

@@ -35,6 +35,13 @@ def _often(facts: Facts, wanted: Callable[[Stream], bool], many: int, what: str)
     return found
 
 
+_OF_ZARR = (
+    "Each chunk of a zarr array is a file, which is asked for before it is read or made. Give the "
+    "array chunks of some MiB; where its readers need small ones, join many of them in a shard "
+    "(zarr 3, shards=...) or the array in one file (ZipStore). Write whole chunks."
+)
+
+
 def _total(facts: Facts, found: list[Evidence], summary: str) -> Sighting | None:
     if not found:
         return None
@@ -60,7 +67,13 @@ def _queries(facts: Facts) -> Sighting | None:
         "asked about {:,} times",
     )
     found = [one if one.file else _of_paths(one) for one in found]
-    return _total(facts, found, "{:,} calls only ask whether and how large files are")
+    sighting = _total(facts, found, "{:,} calls only ask whether and how large files are")
+    return sighting and replace(sighting, advice=_zarr_advice(facts))
+
+
+def _zarr_advice(facts: Facts) -> str:
+    """Of arrays of zarr, whose library asks for a chunk's file before it makes or reads it."""
+    return _OF_ZARR if facts.uses_zarr else ""
 
 
 def _of_paths(one: Evidence) -> Evidence:
@@ -139,6 +152,7 @@ def _small_files(facts: Facts) -> Sighting | None:
         [evidence(streams, text)],
         f"{len(small)} files hold {size_text(total)}",
         at_most(max(times.values(), default=0.0), facts, how),
+        advice=_zarr_advice(facts),
     )
 
 

@@ -7,7 +7,7 @@ from iotune.findings.finding import HIGH, LOW, MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting
 from iotune.findings.snippets import mpiio
 from iotune.reports.tables import count_text, size_text
-from iotune.verify.conflicts import WRITE_WRITE, FileConflicts, Place
+from iotune.verify.conflicts import WRITE_WRITE, FileConflicts, Place, who_both
 from iotune.verify.verdicts import FileVerdict, Violation
 from iotune.verify.words import calls_text
 
@@ -43,10 +43,10 @@ def _overlap(facts: Facts, file: FileConflicts, said: FileVerdict | None) -> Evi
     if not sites or facts.is_sieved(file.path):
         return None
     first, end = sites[0].bytes_of_example
-    one, other = sites[0].example
     pairs = sum(site.pairs for site in sites)
     more = "" if pairs == 1 else f", the first of {pairs:,} pairs of writes"
-    text = f"{one.who} and {other.who} both write the {size_text(end - first)} at {first:,}{more}"
+    who = " and ".join(who_both(sites[0].example))
+    text = f"{who} both write the {size_text(end - first)} at {first:,}{more}"
     ranks = tuple(sorted({each.rank for site in sites for each in site.example}))
     return counted(text, file.path, "", ranks, 0, end - first, {})
 
@@ -79,9 +79,10 @@ def _race(path: str, races: list[Violation]) -> Evidence:
     assert example is not None  # chosen so
     one, other = example
     wrong, pairs = sum(each.violations for each in races), sum(each.pairs for each in races)
+    names = who_both(example)
     calls = calls_text(races[0].first, races[0].second)
     text = (
-        f"{one.who} {one.deed} and {other.who} {other.deed}, of {wrong:,} unordered "
+        f"{names[0]} {one.deed} and {names[1]} {other.deed}, of {wrong:,} unordered "
         f"{'pair' if wrong == 1 else 'pairs'} of {pairs:,}, by {calls}"
     )
     shared = min(one.offset + one.length, other.offset + other.length)
