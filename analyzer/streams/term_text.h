@@ -38,7 +38,7 @@ struct Nests {
 
 // What the shortest encoding says: a handful of accesses may be shorter as a list than as a loop.
 // Throws std::length_error above patterns::kMaxTuples. A run of more than `shown_atoms` accesses is
-// cut in the text, which then says how many are left out.
+// cut in the text, which then says how many are left out; so is a body of more than 12 parts.
 Nests find_nests(std::span<const patterns::Extent> accesses, std::size_t shown_atoms = 16);
 
 // Accesses of the list, modulo 2^64.
