@@ -18,14 +18,14 @@ from support.tracked_files import tracked
 
 # Data flows from left to right; a room includes itself and what stands before it.
 ROOMS = (
-    *("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "logstore",
-      "gather", "tuner"),
-    "python",
+    *("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "logstore"),
+    *("gather", "tuner", "python"),
 )
 # Of what stands before it a room leaves out: neither of the two at the bottom knows the other, and
 # no room knows a service.
 STRANGERS = {
-    "patterns": {"core"}, "logstore": {"prefetch"}, "tuner": {"prefetch", "logstore"},
+    "patterns": {"core"}, "logstore": {"prefetch"}, "gather": {"prefetch"},
+    "tuner": {"prefetch", "logstore", "gather"},
 }  # fmt: skip
 # Includes none of the rooms: the replayer reads a plain plan file and knows no iotune.
 ALONE = ("kernels",)
@@ -37,8 +37,8 @@ LOOKS_UP_BASELINES = {
     "python/bindings/bind_patterns.cpp", "python/bindings/bind_streams.cpp",
 }  # fmt: skip
 # Services enlist themselves in recorder/hooks/service.h; what of the recorder runs inside the
-# program knows none by name.
-SERVICE = re.compile(r"prefetch|log_?\s?store|pre-?exec", re.IGNORECASE)
+# program knows none by name. (recorder/gather/ is where ranks gather a trace.)
+SERVICE = re.compile(r"prefetch|log_?\s?store|pre-?exec|gather::|IOTUNE_GATHER", re.IGNORECASE)
 IN_PROGRAM = tuple(
     f"recorder/{part}/" for part in ("gather", "hooks", "regions", "ring", "wrappers")
 )
@@ -233,6 +233,7 @@ def test_a_good_tree_has_no_findings(house):
         ("analyzer/bad.cpp", '#include "patterndb/store.h"'),
         ("tuner/bad.cpp", '#include "python/face.h"'),
         ("tuner/bad.cpp", '#include "logstore/format.h"'),
+        ("tuner/bad.cpp", '#include "gather/held/pieces.h"'),
         ("logstore/bad.cpp", '#include "prefetch/streams/stream.h"'),
         ("tuner/bad.cpp", "#include <Python.h>"),
         ("patterndb/bad.cpp", "#include <pybind11/stl.h>"),
@@ -280,7 +281,9 @@ def test_a_use_of_a_baseline_is_found(house):
     assert finding.startswith("prefetch/bad.cpp:1 ")
 
 
-@pytest.mark.parametrize("line", ["prefetch::begin();", "// the log store's", "IOTUNE_LOGSTORE"])
+@pytest.mark.parametrize(
+    "line", ["prefetch::begin();", "// the log store's", "IOTUNE_LOGSTORE", "IOTUNE_GATHER"]
+)
 def test_a_service_by_name_is_found(house, line):
     root = house(
         {
