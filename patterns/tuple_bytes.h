@@ -1,4 +1,4 @@
-// What the two readers and the one writer of tuple encodings share: the bytes
+// What the reader and the writer of tuple encodings share: the bytes
 // themselves. Internal to patterns/; README.md describes the format.
 #pragma once
 

@@ -1,7 +1,6 @@
 // A sequence of integer tuples (offset, length, count, …) as nested loops:
 // lossless, and as long as its regularity rather than as long as the sequence.
-// The bytes and the algorithm are described in README.md; loop_terms.h reads
-// the same bytes without expanding them.
+// The bytes and the algorithm are described in README.md.
 //
 // Arithmetic is modulo 2^64: every int64 value, INT64_MIN included, is legal in
 // every place. No function here allocates, throws or keeps anything.

@@ -57,7 +57,7 @@ class Folding {
     while (first != last) {
       const std::size_t run = run_length(first, last);
       const bool is_loop = run > 2 || (run == 2 && tiles(*first, first[1].start - first->start));
-      if (is_loop && fold(first, run, to)) {
+      if (is_loop && fold_run({first, run}, slots_, to)) {
         first += run;
         folded = true;
       } else {
@@ -94,38 +94,37 @@ class Folding {
     return away == goes_on;
   }
 
-  bool fold(const Nest* nests, std::size_t run, std::vector<Nest>& to) {
-    Nest folded = nests[0];
-    const auto count = static_cast<std::int64_t>(run);
-    const Step step = step_between(nests[0], nests[1]);
-    if (!add_level(folded, step, count)) return false;
-    const std::int64_t slot_step = nests[1].slot - nests[0].slot;
-    bool regular = slot_step >= 0;
-    for (std::size_t i = 2; i < run && regular; ++i) {
-      regular = nests[i].slot - nests[i - 1].slot == slot_step;
-    }
-    NestLevel& level = *std::find_if(folded.levels.begin(), folded.levels.end(),
-                                     [&](const NestLevel& l) { return l.stride == step.start; });
-    if (regular) {
-      level.slot_step = slot_step;
-    } else {
-      const std::int64_t span = nests[0].slot_span();
-      std::vector<std::uint32_t> streams;
-      for (std::size_t i = 0; i < run; ++i) {
-        for (std::int64_t k = 0; k < span; ++k) streams.push_back(slots_[nests[i].slot + k]);
-      }
-      folded.slot = slots_.slots_of(streams);
-      level.slot_step = span;
-    }
-    join_levels(folded);
-    to.push_back(std::move(folded));
-    return true;
-  }
-
   SlotTable& slots_;
 };
 
 }  // namespace
+
+bool fold_run(std::span<const Nest> run, SlotTable& slots, std::vector<Nest>& to) {
+  Nest folded = run[0];
+  const Step step = step_between(run[0], run[1]);
+  if (!add_level(folded, step, static_cast<std::int64_t>(run.size()))) return false;
+  const std::int64_t slot_step = run[1].slot - run[0].slot;
+  bool regular = slot_step >= 0;
+  for (std::size_t i = 2; i < run.size() && regular; ++i) {
+    regular = run[i].slot - run[i - 1].slot == slot_step;
+  }
+  NestLevel& level = *std::find_if(folded.levels.begin(), folded.levels.end(),
+                                   [&](const NestLevel& l) { return l.stride == step.start; });
+  if (regular) {
+    level.slot_step = slot_step;
+  } else {
+    const std::int64_t span = run[0].slot_span();
+    std::vector<std::uint32_t> streams;
+    for (const Nest& one : run) {
+      for (std::int64_t k = 0; k < span; ++k) streams.push_back(slots[one.slot + k]);
+    }
+    folded.slot = slots.slots_of(streams);
+    level.slot_step = span;
+  }
+  join_levels(folded);
+  to.push_back(std::move(folded));
+  return true;
+}
 
 std::int64_t SlotTable::slot_of(std::uint32_t stream) {
   const auto [at, is_new] = alone_.try_emplace(stream, size());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "analyzer/index/nest.h"
@@ -32,6 +33,10 @@ class SlotTable {
   std::map<std::uint32_t, std::int64_t> alone_;
   std::map<std::vector<std::uint32_t>, std::int64_t> runs_;
 };
+
+// Appends two or more nests of one shape, whose starts, positions and places in the log are in even
+// steps, as one nest. False, with nothing done, where accesses would overlap. All must be normal.
+bool fold_run(std::span<const Nest> run, SlotTable& slots, std::vector<Nest>& to);
 
 // Folds until nothing more fits. All nests must be normal, and are so afterwards.
 void fold_nests(std::vector<Nest>& nests, SlotTable& slots);

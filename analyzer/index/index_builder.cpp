@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyzer/index/nests_of_terms.h"
+#include "analyzer/index/nests_of_loops.h"
 #include "patterns/tuple_loops.h"
 
 namespace iotune::analyzer {
@@ -98,16 +98,18 @@ std::optional<std::string> IndexBuilder::knots_of(const BatchTimes& times, std::
   return tidy_knots(knots);
 }
 
-std::optional<Error> IndexBuilder::add(std::uint32_t stream, const patterns::TermTree& accesses,
-                                       const BatchTimes& times) {
+std::optional<Error> IndexBuilder::add_tuples(std::uint32_t stream,
+                                              std::span<const std::int64_t> values, unsigned dims,
+                                              const BatchTimes& times) {
   if (auto wrong = check_stream(stream)) return wrong;
-  if (accesses.rows == 0) return std::nullopt;
+  const std::size_t n = values.size() / dims;
+  if (n == 0) return std::nullopt;
+  if (n > patterns::kMaxTuples) return problem(stream, "a batch too large");
   const auto known = streams_.find(stream);
   const StreamEnd before = known == streams_.end() ? StreamEnd{} : known->second.end;
   // Knots of this batch alone are tidied: what came before was, and its last one is compared.
   std::vector<TimeKnot> knots;
-  const auto rows = static_cast<std::int64_t>(accesses.rows);
-  auto wrong = knots_of(times, clock_ + 1, before, rows, knots);
+  auto wrong = knots_of(times, clock_ + 1, before, static_cast<std::int64_t>(n), knots);
   if (!wrong && known != streams_.end() && !known->second.knots.empty() &&
       knots.front().time < known->second.knots.back().time) {
     wrong = "a time before that of an earlier access";
@@ -115,7 +117,7 @@ std::optional<Error> IndexBuilder::add(std::uint32_t stream, const patterns::Ter
   if (wrong) return problem(stream, *wrong);
   StreamPlace at{0, before.position, before.physical};
   std::vector<Nest> raw;
-  wrong = append_nests(accesses, at, limits_.entries, raw);
+  wrong = append_nests(values, dims, at, limits_.entries, raw);
   if (wrong) return problem(stream, *wrong);
   if (auto error = take_nests(std::move(raw), stream)) return error;
   clock_ = std::max(clock_, knots.back().time);
@@ -175,26 +177,6 @@ std::optional<Error> IndexBuilder::add(std::uint32_t stream,
     values.insert(values.end(), {accesses[i].offset, accesses[i].length, physical[i]});
   }
   return add_tuples(stream, values, 3, times);
-}
-
-std::optional<Error> IndexBuilder::add_tuples(std::uint32_t stream,
-                                              std::span<const std::int64_t> values, unsigned dims,
-                                              const BatchTimes& times) {
-  const std::size_t n = values.size() / dims;
-  if (n == 0) return std::nullopt;
-  if (n > patterns::kMaxTuples) return problem(stream, "a batch too large");
-  std::vector<std::byte> bytes(patterns::plain_bytes(values, n, dims) + 1);
-  std::vector<std::byte> scratch(patterns::scratch_bytes(n, dims));
-  patterns::ByteWriter writer(bytes);
-  patterns::TermSpace space;
-  patterns::TermTree tree;
-  bool done = patterns::encode_tuples(values, n, dims, scratch, writer);
-  patterns::ByteReader reader(writer.written());
-  done = done && patterns::measure_terms(reader, n, dims, space);
-  std::vector<patterns::Term> terms(space.terms);
-  std::vector<std::int64_t> term_values(space.values);
-  done = done && patterns::read_terms(reader, n, dims, terms, term_values, tree);
-  return done ? add(stream, tree, times) : problem(stream, "accesses that cannot be encoded");
 }
 
 std::optional<Error> IndexBuilder::add(const IndexParts& parts, std::uint32_t first_stream) {

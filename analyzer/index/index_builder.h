@@ -12,7 +12,6 @@
 #include "analyzer/index/fold_nests.h"
 #include "analyzer/index/offset_index.h"
 #include "patterns/extent.h"
-#include "patterns/loop_terms.h"
 #include "recorder/read/result.h"
 
 namespace iotune::analyzer {
@@ -50,14 +49,11 @@ class IndexBuilder {
  public:
   explicit IndexBuilder(IndexLimits limits = {}) : limits_(limits) {}
 
-  // The next accesses of a stream. Tuples are (offset, length), in bytes: the log grows by each
-  // length; or (offset, length, physical): the caller says where in the log the bytes went.
-  [[nodiscard]] std::optional<Error> add(std::uint32_t stream, const patterns::TermTree& accesses,
-                                         const BatchTimes& times = {});
+  // The next accesses of a stream, in bytes: the log grows by each length.
   [[nodiscard]] std::optional<Error> add(std::uint32_t stream,
                                          std::span<const patterns::Extent> accesses,
                                          const BatchTimes& times = {});
-  // The same with where in the log each access's bytes went; as many as accesses.
+  // The same with where in the log the caller put each access's bytes; as many as accesses.
   [[nodiscard]] std::optional<Error> add(std::uint32_t stream,
                                          std::span<const patterns::Extent> accesses,
                                          std::span<const std::int64_t> physical,

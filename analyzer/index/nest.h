@@ -1,5 +1,5 @@
 // A nest: the accesses of a few loops around one access of constant length, and what an index has
-// to say of each. Built from the terms of patterns/loop_terms.h and never expanded.
+// to say of each. Made of loops and never expanded.
 #pragma once
 
 #include <cstdint>

@@ -18,37 +18,13 @@ bool disjoint(const std::vector<Segment>& sorted) {
   return true;
 }
 
-struct Step {
-  std::int64_t start, position, physical;
-  bool operator==(const Step&) const = default;
-};
-
-Step step_between(const Segment& from, const Segment& to) {
-  return {to.start - from.start, to.position - from.position, to.physical - from.physical};
-}
-
-Nest nest_of(const Segment* const* run, std::size_t count, SlotTable& slots) {
-  const Segment& first = *run[0];
-  const Step step = step_between(first, *run[1]);
-  Nest nest{first.start, first.length, first.position, first.physical, 0, {}};
-  nest.levels.push_back({.stride = step.start,
-                         .count = static_cast<std::int64_t>(count),
-                         .position_step = step.position,
-                         .physical_step = step.physical,
-                         .slot_step = 0});
-  std::vector<std::uint32_t> streams;
-  bool one_stream = true;
-  for (std::size_t i = 0; i < count; ++i) {
-    streams.push_back(run[i]->stream);
-    one_stream = one_stream && run[i]->stream == first.stream;
-  }
-  if (one_stream) {
-    nest.slot = slots.slot_of(first.stream);
-  } else {
-    nest.slot = slots.slots_of(streams);
-    nest.levels[0].slot_step = 1;
-  }
-  return nest;
+// Whether three segments are alike and in even steps.
+bool goes_on(const Segment* const* at) {
+  const Segment &a = *at[0], &b = *at[1], &c = *at[2];
+  return c.start - b.start == b.start - a.start &&
+         c.position - b.position == b.position - a.position &&
+         c.physical - b.physical == b.physical - a.physical && c.length == b.length &&
+         b.length == a.length;
 }
 
 }  // namespace
@@ -101,22 +77,23 @@ void fold_segments(std::vector<Segment>& segments, std::size_t least_run, SlotTa
   std::stable_sort(by_length.begin(), by_length.end(),
                    [](const Segment* a, const Segment* b) { return a->length < b->length; });
   std::vector<bool> moved(segments.size());
+  std::vector<Nest> alike;
   for (std::size_t i = 0; i + least_run <= by_length.size();) {
-    const Step step = step_between(*by_length[i], *by_length[i + 1]);
-    std::size_t run = 1;
-    while (i + run < by_length.size() && by_length[i + run]->length == by_length[i]->length &&
-           step_between(*by_length[i + run - 1], *by_length[i + run]) == step) {
-      ++run;
-    }
+    std::size_t run = 2;
+    while (i + run < by_length.size() && goes_on(&by_length[i + run - 2])) ++run;
     if (run < least_run) {
       // The last of these may be the first of the next.
-      i += std::max<std::size_t>(1, run - 1);
+      i += run - 1;
       continue;
     }
-    nests.push_back(nest_of(&by_length[i], run, slots));
+    alike.clear();
     for (std::size_t k = i; k < i + run; ++k) {
+      const Segment& one = *by_length[k];
+      alike.push_back(
+          {one.start, one.length, one.position, one.physical, slots.slot_of(one.stream), {}});
       moved[static_cast<std::size_t>(by_length[k] - segments.data())] = true;
     }
+    fold_run(alike, slots, nests);
     i += run;
   }
   std::size_t kept = 0;

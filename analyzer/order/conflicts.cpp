@@ -34,15 +34,16 @@ SitesOfFiles sites_of_files(const TraceAccesses& trace) {
         bounds = {std::min(bounds.first, more.first), std::max(bounds.end, more.end)};
       }
       const std::uint32_t file = runs[from].file;
-      found[file].push_back({{process, file, std::span(runs).subspan(from, to - from)}, bounds});
+      const CallSite& site = trace.processes[process].sites[runs[from].site];
+      found[file].push_back(
+          {{process, file, std::span(runs).subspan(from, to - from), &site}, bounds});
       from = to;
     }
   }
   return found;
 }
 
-void groups_of_file(std::vector<BoundedSite>& sites,
-                    const std::function<void(const ConflictGroup&)>& take) {
+void add_groups_of_file(std::vector<BoundedSite>& sites, std::vector<ConflictGroup>& to) {
   std::sort(sites.begin(), sites.end(), [](const BoundedSite& x, const BoundedSite& y) {
     return std::tie(x.bounds.first, x.site.process) < std::tie(y.bounds.first, y.site.process);
   });
@@ -53,22 +54,17 @@ void groups_of_file(std::vector<BoundedSite>& sites,
       if (a->process == b->process || (!a->write() && !b->write())) continue;
       if (a->process > b->process) std::swap(a, b);
       const std::uint64_t pairs = OverlapCounter(a->runs, b->runs).count();
-      if (pairs > 0) take({*a, *b, pairs});
+      if (pairs > 0) to.push_back({*a, *b, pairs});
     }
   }
 }
 
-ConflictKind kind_of(const CallSite& a, bool a_writes, const CallSite& b, bool b_writes) {
-  if (a.truncates || b.truncates) return ConflictKind::kTruncate;
-  return a_writes && b_writes ? ConflictKind::kWriteWrite : ConflictKind::kWriteRead;
+ConflictKind kind_of(const ConflictGroup& group) {
+  if (group.a.site->truncates || group.b.site->truncates) return ConflictKind::kTruncate;
+  return group.a.write() && group.b.write() ? ConflictKind::kWriteWrite : ConflictKind::kWriteRead;
 }
 
 }  // namespace
-
-void each_conflict_group(const TraceAccesses& trace,
-                         const std::function<void(const ConflictGroup&)>& take) {
-  for (auto& [file, sites] : sites_of_files(trace)) groups_of_file(sites, take);
-}
 
 std::string site_text(const CallSite& site) {
   std::string text;
@@ -83,9 +79,15 @@ std::string site_text(const CallSite& site) {
   return text;
 }
 
+std::vector<ConflictGroup> conflict_groups(const TraceAccesses& trace) {
+  std::vector<ConflictGroup> found;
+  for (auto& [file, sites] : sites_of_files(trace)) add_groups_of_file(sites, found);
+  return found;
+}
+
 ConflictPlace place_of(const TraceAccesses& trace, const AccessRun& run, const SiteRuns& of) {
   const ProcessAccesses& process = trace.processes[of.process];
-  const CallSite& site = process.sites[of.site()];
+  const CallSite& site = *of.site;
   ConflictPlace place{};
   place.rank = process.rank;
   place.offset = run.start;
@@ -99,7 +101,9 @@ ConflictPlace place_of(const TraceAccesses& trace, const AccessRun& run, const S
   return place;
 }
 
-std::vector<FileConflicts> find_conflicts(const TraceAccesses& trace) {
+std::vector<FileConflicts> find_conflicts(
+    const TraceAccesses& trace, std::span<const ConflictGroup> groups,
+    const std::function<void(const ConflictGroup&, SiteConflicts&)>& judge) {
   std::map<std::uint32_t, FileConflicts> files;
   std::map<std::uint32_t, std::set<std::size_t>> processes_of;
   for (std::size_t process = 0; process < trace.processes.size(); ++process) {
@@ -115,12 +119,9 @@ std::vector<FileConflicts> find_conflicts(const TraceAccesses& trace) {
   std::map<std::tuple<std::uint32_t, ConflictKind, std::string, std::string>, SiteConflicts> sites;
   std::map<std::uint32_t, std::set<std::int64_t>> ranks;
   std::set<std::tuple<const SiteConflicts*, std::size_t, std::size_t>> process_pairs;
-  each_conflict_group(trace, [&](const ConflictGroup& group) {
-    const ProcessAccesses &a = trace.processes[group.a.process],
-                          &b = trace.processes[group.b.process];
-    const CallSite &of_a = a.sites[group.a.site()], &of_b = b.sites[group.b.site()];
-    std::string first = site_text(of_a), second = site_text(of_b);
-    const ConflictKind kind = kind_of(of_a, group.a.write(), of_b, group.b.write());
+  for (const ConflictGroup& group : groups) {
+    std::string first = site_text(*group.a.site), second = site_text(*group.b.site);
+    const ConflictKind kind = kind_of(group);
     // One line for both ways round; the write first.
     const bool swapped =
         std::make_pair(!group.a.write(), first) > std::make_pair(!group.b.write(), second);
@@ -138,11 +139,17 @@ std::vector<FileConflicts> find_conflicts(const TraceAccesses& trace) {
     if (process_pairs.emplace(&of_sites, group.a.process, group.b.process).second) {
       ++of_sites.process_pairs;
     }
-    ranks[group.a.file].insert({a.rank, b.rank});
-  });
+    for (const SiteRuns& of : {group.a, group.b}) {
+      ranks[group.a.file].insert(trace.processes[of.process].rank);
+    }
+    if (judge) judge(group, of_sites);
+  }
   for (auto& [key, of_sites] : sites) {
     FileConflicts& file = files[std::get<0>(key)];
     file.pairs = saturating_sum(file.pairs, of_sites.pairs);
+    for (std::size_t m = 0; m < kModels; ++m) {
+      file.wrong[m] = saturating_sum(file.wrong[m], of_sites.models[m].wrong);
+    }
     file.sites.push_back(std::move(of_sites));
   }
   std::vector<FileConflicts> found;

@@ -3,12 +3,68 @@
 #include <algorithm>
 #include <utility>
 
+#include "patterns/loop_finder.h"
+
 namespace iotune::analyzer::pattern_log {
 namespace {
 
 constexpr std::uint32_t kFirstCapacity = 24;
 
+// What LoopFinder found, as shapes. The accesses are all there: leaves and strides are read there.
+class FoundShapes {
+ public:
+  FoundShapes(patterns::LoopFinder& found, std::span<const Extent> accesses, Shapes& shapes)
+      : found_(found), accesses_(accesses), shapes_(shapes) {}
+
+  void append(const patterns::FoundTerm& term, TermList& list) {
+    const patterns::Body& body = found_.body(term.body);
+    list.terms.push_back({term.count, shape_of(term.body)});
+    for (std::uint32_t l = 0; l < body.leaves; ++l) {
+      list.leaves.push_back(accesses_[term.start + found_.leaves(body)[l]]);
+    }
+  }
+
+ private:
+  std::uint32_t shape_of(std::uint32_t index) {
+    if (index == 0) return 0;
+    if (index >= known_.size()) known_.resize(index + 1, 0);
+    if (known_[index] != 0) return known_[index];
+    const patterns::Body& body = found_.body(index);
+    std::vector<ShapePart> parts(body.parts);
+    for (std::uint32_t p = 0; p < body.parts; ++p) {
+      const patterns::BodyPart& part = found_.parts(body)[p];
+      parts[p] = {part.count, shape_of(part.body), 0};
+    }
+    std::vector<Extent> strides(body.leaves);
+    for (std::uint32_t l = 0; l < body.leaves; ++l) {
+      const std::uint32_t row = body.start + found_.leaves(body)[l];
+      strides[l] = moved(accesses_[row + body.rows], accesses_[row], ~std::uint64_t{0});
+    }
+    return known_[index] = shapes_.intern(std::move(parts), std::move(strides));
+  }
+
+  patterns::LoopFinder& found_;
+  std::span<const Extent> accesses_;
+  Shapes& shapes_;
+  std::vector<std::uint32_t> known_;  // by body; 0: not known yet
+};
+
 }  // namespace
+
+TermList all_terms(std::span<const Extent> accesses, Shapes& shapes) {
+  TermList list;
+  if (accesses.empty()) return list;
+  constexpr unsigned kDims = 2;
+  static_assert(sizeof(Extent) == kDims * sizeof(std::uint64_t));
+  std::vector<std::byte> scratch(patterns::scratch_bytes(accesses.size(), kDims));
+  patterns::LoopFinder found(reinterpret_cast<const std::uint64_t*>(accesses.data()),
+                             accesses.size(), kDims, scratch,
+                             patterns::EncodeOptions{}.max_body_terms);
+  found.run();
+  FoundShapes made(found, accesses, shapes);
+  for (std::uint32_t t = 0; t < found.term_count(); ++t) made.append(found.terms()[t], list);
+  return list;
+}
 
 void TermFinder::add(std::span<const Extent> accesses, Shapes& shapes, TermList& list) {
   while (!accesses.empty()) {

@@ -1,4 +1,5 @@
-// NestFinder for code that may allocate: the terms of a sequence as a list, growing as it must.
+// The terms of a sequence as a list: as accesses come (patterns/nest_finder.h, with memory that
+// grows as it must), or of all of them at once (patterns/loop_finder.h).
 #pragma once
 
 #include <cstddef>
@@ -50,5 +51,8 @@ class TermFinder {
   std::vector<std::uint32_t> shape_of_;  // by body; 0: not known yet
   std::uint32_t generation_ = 0;
 };
+
+// Of a whole sequence of patterns::kMaxTuples at most. Finds what encode_tuples writes.
+TermList all_terms(std::span<const Extent> accesses, Shapes& shapes);
 
 }  // namespace iotune::analyzer::pattern_log

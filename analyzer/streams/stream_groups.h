@@ -28,7 +28,7 @@ class Members {
   // Behind those in ranks().
   std::uint64_t more_ranks() const noexcept { return more_; }
   std::int64_t first_start() const noexcept { return first_start_; }
-  // The starts in the order of the streams, in the notation of nest_text.h without lengths.
+  // The starts in the order of the streams, in the notation of term_text.h without lengths.
   std::string starts_text();
 
  private:

@@ -1,7 +1,10 @@
 #include "analyzer/streams/term_text.h"
 
 #include <algorithm>
-#include <vector>
+#include <stdexcept>
+
+#include "analyzer/pattern_log/find_terms.h"
+#include "patterns/tuple_bytes.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -123,6 +126,43 @@ std::uint64_t accesses_of(const Shapes& shapes, const pattern_log::TermList& lis
     sum += term.shape == 0 ? 1 : term.count * shapes[term.shape].rows;
   }
   return sum;
+}
+
+Nests find_nests(std::span<const Extent> accesses, std::size_t shown_atoms) {
+  const std::size_t n = accesses.size();
+  if (n > patterns::kMaxTuples) throw std::length_error("too many accesses in one sequence");
+  if (n == 0) return {{}, 0};
+  constexpr unsigned kDims = 2;
+  const std::span<const std::int64_t> values(reinterpret_cast<const std::int64_t*>(accesses.data()),
+                                             n * kDims);
+  std::vector<std::byte> scratch(patterns::scratch_bytes(n, kDims));
+  std::vector<std::byte> bytes(patterns::plain_bytes(values, n, kDims) + 1);
+  patterns::ByteWriter writer(bytes);
+  if (!patterns::encode_tuples(values, n, kDims, scratch, writer)) {
+    throw std::logic_error("an encoding does not fit where it must");
+  }
+  Shapes shapes;
+  pattern_log::TermList all;
+  if (bytes.front() == std::byte{patterns::kModeTerms}) {
+    all = pattern_log::all_terms(accesses, shapes);
+  } else {
+    all.terms.assign(n, {1, 0});
+    all.leaves.assign(accesses.begin(), accesses.end());
+  }
+  Nests found{{}, writer.bytes_used()};
+  auto leaf = all.leaves.begin();
+  for (auto term = all.terms.begin(); term != all.terms.end();) {
+    const auto next =
+        std::find_if(term, all.terms.end(), [](const ShapeTerm& one) { return one.shape != 0; });
+    const auto end = next == term ? term + 1 : next;
+    const auto leaves = next == term ? shapes[term->shape].leaves : end - term;
+    const pattern_log::TermList unit{{term, end}, {leaf, leaf + leaves}};
+    found.terms.push_back(
+        {term_text(shapes, unit, {.shown = shown_atoms}), accesses_of(shapes, unit)});
+    term = end;
+    leaf += leaves;
+  }
+  return found;
 }
 
 }  // namespace iotune::analyzer

@@ -83,6 +83,7 @@ constinit AfterFork g_after_fork([]() noexcept { CallerSymbol::resume_after_fork
                                  WhenCopied::kAlways);
 constinit LoadCounts g_at_suspension = {};
 constinit bool g_protected = false;
+constinit std::atomic<MpiReplacement> g_mpi_replacement{nullptr};
 // Rises when entries are buried.
 constinit std::atomic<std::uint32_t> g_generation{0};
 
@@ -209,6 +210,11 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
     if (interface == Interface::kOther) provider = nullptr;
     if (provider != nullptr && provider->known[kind]) found.real.provider = provider;
     found.real.internal = found.real.provider != nullptr && found.behind == caller;
+    const MpiReplacement replacement = g_mpi_replacement.load(std::memory_order_acquire);
+    if (replacement != nullptr && interface == Interface::kMpi && found.real.provider != nullptr &&
+        !found.real.internal) {
+      found.real.function = replacement(name, found.real.function, *provider, caller);
+    }
     found.real.looked_up = publish(found);
   };
   with_objects_still([&](const LoadCounts& counts) {
@@ -254,6 +260,10 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
     with_objects_still([&](const LoadCounts&) { settle(introduce(*found.behind, introduction)); });
   }
   return found.real;
+}
+
+void interpose_mpi(MpiReplacement replacement) noexcept {
+  g_mpi_replacement.store(replacement, std::memory_order_release);
 }
 
 void CallerSymbol::protect_unused(bool protects) noexcept {

@@ -61,7 +61,7 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 struct Variables {
   const char *mode, *timing, *order, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
       *exclude, *programs, *keep, *site, *record, *database, *prefetch, *schedule, *delivery,
-      *cache, *logstore, *state, *home;
+      *cache, *logstore, *gather, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -91,7 +91,8 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.schedule, value_of(entry, "IOTUNE_PREFETCH_SCHEDULE")) ||
       take(found.delivery, value_of(entry, "IOTUNE_PREFETCH_DELIVERY")) ||
       take(found.cache, value_of(entry, "IOTUNE_PREFETCH_MEMORY_MIB")) ||
-      take(found.logstore, value_of(entry, "IOTUNE_LOGSTORE"));
+      take(found.logstore, value_of(entry, "IOTUNE_LOGSTORE")) ||
+      take(found.gather, value_of(entry, "IOTUNE_GATHER"));
 }
 
 IOTUNE_START_CODE void read_variable(const char* entry, Variables& found) noexcept {
@@ -315,6 +316,7 @@ IOTUNE_START_CODE void read_configuration(const char* const* arguments) noexcept
   g_configuration.prefetch_delivery = keep_if_any(found.delivery);
   g_configuration.prefetch_memory_mib = keep_if_any(found.cache);
   g_configuration.logstore = keep_if_any(found.logstore);
+  g_configuration.gather = keep_if_any(found.gather);
   read_mebibytes(found.limit, 1, g_configuration.buffer_limit_bytes);
   read_mebibytes(found.memory, 0, g_configuration.memory_bytes);
   read_mebibytes(found.spill, 0, g_configuration.spill_limit_bytes);

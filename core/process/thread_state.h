@@ -59,7 +59,7 @@ extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
 // Other than kNothing once the constructor has run and IOTUNE_MODE is not off. kSealed: after a
 // privilege drop (privilege_drop.h) nothing is recorded; opens by MPI-IO and HDF5 are still voted
-// on. kWatched: transfers are also reported to prefetching (transfer_hooks.h), before and after.
+// on. kWatched: transfers are also reported to a service (recorder/hooks/service.h).
 enum Recording : std::uint8_t { kNothing, kSealed, kRecorded, kWatched };
 extern Recording g_recording;
 // True where only a sample of the files is recorded (Configuration::samples_files). Then calls on

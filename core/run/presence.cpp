@@ -36,19 +36,23 @@ struct NodeRecord {
   RankCounts published;  // as the other nodes know them, 0 ranks: not at all
   // The answer: for a world of `size`, 0 where there is none yet; it holds for the first `counted`
   // ranks of this node.
-  std::uint64_t size, counted, nodes, all_loaded, all_tune, all_log;
+  std::uint64_t size, counted, nodes, all_loaded, all_tune, all_log, all_gather;
 
   void set(const AllRanks& all) noexcept {
     all_loaded = all.loaded ? 1 : 0;
     all_tune = all.tune ? 1 : 0;
     all_log = all.log ? 1 : 0;
+    all_gather = all.gather ? 1 : 0;
   }
-  AllRanks all() const noexcept { return {all_loaded != 0, all_tune != 0, all_log != 0}; }
+  AllRanks all() const noexcept {
+    return {all_loaded != 0, all_tune != 0, all_log != 0, all_gather != 0};
+  }
 };
 static_assert(sizeof(NodeRecord) == kPresenceBytes);
 
 // Of this process.
 struct Own {
+  bool keeps_logs = false, gathers = false;
   bool registered = false;
   std::uint64_t ordinal = 0;  // of its registration on its node, from 1
   NodeRecord node{};          // as it was at the answer
@@ -117,14 +121,19 @@ bool publish(const NodeRecord& node) noexcept {
 
 }  // namespace
 
-void register_presence(bool keeps_logs) noexcept {
+void announce_service(JointService service) noexcept {
+  (service == JointService::kLogs ? g_own.keeps_logs : g_own.gathers) = true;
+}
+
+void register_presence() noexcept {
   if (g_own.registered || has_dropped_privileges()) return;
   LockedRecord file(true);
   NodeRecord& node = file.record;
   if (!file.held()) return;
   g_own.ordinal = ++node.counts.loaded;
   if (configuration().mode == Mode::kTune) ++node.counts.tuning;
-  if (keeps_logs) ++node.counts.logging;
+  if (g_own.keeps_logs) ++node.counts.logging;
+  if (g_own.gathers) ++node.counts.gathering;
   if (!(g_own.registered = file.store())) return;
   // An answer that was given before holds.
   if (node.size == 0 && publish(node)) {
@@ -193,7 +202,8 @@ void answer(NodeRecord& node, std::uint64_t size) noexcept {
   node.nodes = 1;
   const std::uint64_t here = ranks_on_this_node();
   if (node.counts.loaded == size) {
-    node.set({true, node.counts.tuning == size, node.counts.logging == size});
+    node.set({true, node.counts.tuning == size, node.counts.logging == size,
+              node.counts.gathering == size});
     if (node.all_tune == 0) say_modes_differ(node.counts.tuning, static_cast<int>(size));
   } else if (node.published.loaded != 0) {
     const SaysWhereItWaits waiting(configuration().state_home);
@@ -247,8 +257,8 @@ bool all_ranks_tune() noexcept {
   return g_own.all.tune;
 }
 
-bool all_ranks_keep_logs() noexcept {
-  return g_own.all.log;
+bool all_ranks_run(JointService service) noexcept {
+  return service == JointService::kLogs ? g_own.all.log : g_own.all.gather;
 }
 
 int world_ranks() noexcept {

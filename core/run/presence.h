@@ -5,10 +5,15 @@
 namespace iotune {
 
 // At most, of its file in the run's directory (recorder/gather/leftovers.cpp).
-inline constexpr long kPresenceBytes = 96;
+inline constexpr long kPresenceBytes = 120;
 
-// Before the real MPI_Init. `keeps_logs`: of the files that MPI_File_open makes (logstore/).
-void register_presence(bool keeps_logs) noexcept;
+// A service that this process runs, and whose ranks speak to each other within MPI_File_open.
+enum class JointService : unsigned char { kLogs, kGather };
+// Before register_presence.
+void announce_service(JointService service) noexcept;
+
+// Before the real MPI_Init.
+void register_presence() noexcept;
 
 // After it. True where all ranks of the world are loaded: the same answer on every loaded rank,
 // because the first decision published holds for all.
@@ -18,7 +23,7 @@ bool settle_presence(int world_size) noexcept;
 bool all_ranks_loaded() noexcept;
 // The same for ranks that may tune: one with IOTUNE_MODE=record takes no part in agreements.
 bool all_ranks_tune() noexcept;
-bool all_ranks_keep_logs() noexcept;
+bool all_ranks_run(JointService service) noexcept;
 
 // Of the last settle_presence, whatever its answer; 0 before.
 int world_ranks() noexcept;

@@ -28,9 +28,9 @@ constexpr char kNode[] = "node-" IOTUNE_PROTOCOL_VERSION ".";
 // space: a node whose disk or quota is full can always say no, and nobody waits for one that could
 // not make itself heard.
 constexpr char kOpen[] = "open-" IOTUNE_PROTOCOL_VERSION;
-// yes.SIZE.TUNE.LOG.NODES: a run id may serve more than one world (a requeued job, several launches
-// in one step), so that a "yes" is about a world of its size. TUNE and LOG are 1 where all ranks
-// do.
+// yes.SIZE.TUNE.LOG.GATHER.NODES: a run id may serve more than one world (a requeued job, several
+// launches in one step), so that a "yes" is about a world of its size. TUNE, LOG and GATHER are 1
+// where all ranks do.
 constexpr char kYes[] = "yes-" IOTUNE_PROTOCOL_VERSION ".";
 
 bool run_folder(Path& path, const char* name) noexcept {
@@ -42,7 +42,7 @@ bool run_folder(Path& path, const char* name) noexcept {
 
 template <std::size_t N>
 void add_counts(ShortText<N>& text, const RankCounts& counts) noexcept {
-  text << counts.loaded << '.' << counts.tuning << '.' << counts.logging;
+  text << counts.loaded << '.' << counts.tuning << '.' << counts.logging << '.' << counts.gathering;
 }
 
 void add_counted_name(Path& path, const RankCounts& counts) noexcept {
@@ -64,6 +64,7 @@ RankCounts read_counts(const char* at) noexcept {
   counts.loaded = next_number(at);
   counts.tuning = next_number(at);
   counts.logging = next_number(at);
+  counts.gathering = next_number(at);
   return counts;
 }
 
@@ -79,7 +80,7 @@ void make_run_folder() noexcept {
 }
 
 RankCounts read_link(const char* path) noexcept {
-  char content[72];
+  char content[96];
   const long bytes = raw::readlink(path, content, sizeof content - 1);
   if (bytes <= 0) return {};
   content[bytes] = '\0';
@@ -108,6 +109,7 @@ void add_node(const char* name, const char* counts, Listing& found) noexcept {
   found.sum.loaded += node.loaded;
   found.sum.tuning += node.tuning;
   found.sum.logging += node.logging;
+  found.sum.gathering += node.gathering;
   ++found.nodes;
 }
 
@@ -128,7 +130,7 @@ Listing list_run() noexcept {
       const char* at = name + sizeof kYes - 1;
       found.yes = true;
       found.yes_size = next_number(at);
-      found.yes_all = {true, next_number(at) == 1, next_number(at) == 1};
+      found.yes_all = {true, next_number(at) == 1, next_number(at) == 1, next_number(at) == 1};
       found.yes_nodes = static_cast<int>(next_number(at));
     }
     return true;
@@ -140,7 +142,7 @@ Listing list_run() noexcept {
 bool yes_path(Path& path, std::uint64_t size, const AllRanks& all, int nodes) noexcept {
   if (!run_folder(path, nullptr)) return false;
   path << '/' << kYes << size << '.' << (all.tune ? 1 : 0) << '.' << (all.log ? 1 : 0) << '.'
-       << nodes;
+       << (all.gather ? 1 : 0) << '.' << nodes;
   return !path.cut();
 }
 
@@ -189,7 +191,7 @@ bool publish_node_so_far(const RankCounts& counts) noexcept {
   link << '/' << kNode << host_name();
   fresh << link.c_str() << '.' << raw::getpid();
   if (link.cut() || fresh.cut()) return false;
-  ShortText<72> content;
+  ShortText<96> content;
   add_counts(content, counts);
   long made = raw::symlink(content.c_str(), fresh.c_str());
   if (made != 0) {
@@ -213,7 +215,8 @@ RunAnswer ask_run(std::uint64_t world_size, const RankCounts& own) noexcept {
     }
     if (found.open) {
       const AllRanks all = {look == 0 && found.sum.loaded == world_size,
-                            found.sum.tuning == world_size, found.sum.logging == world_size};
+                            found.sum.tuning == world_size, found.sum.logging == world_size,
+                            found.sum.gathering == world_size};
       if (all.loaded && say_yes(world_size, all, answer.nodes)) {
         answer.all = all;
         answer.first = true;

@@ -7,14 +7,14 @@
 
 namespace iotune {
 
-// Those that are loaded, may tune, and keep files as logs.
+// Those that are loaded, may tune, keep files as logs, and gather writes.
 struct RankCounts {
-  std::uint64_t loaded, tuning, logging;
+  std::uint64_t loaded, tuning, logging, gathering;
 };
 
 // The same of all ranks of the world.
 struct AllRanks {
-  bool loaded, tune, log;
+  bool loaded, tune, log, gather;
 };
 
 // False where the run's nodes have no folder in common.

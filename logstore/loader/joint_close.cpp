@@ -3,16 +3,15 @@
 #include <cerrno>
 
 #include "core/abi/mpi_api.h"
-#include "core/process/thread_state.h"
 #include "core/run/presence.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/service.h"
 
 namespace iotune::logstore {
 namespace {
 
 constinit ClosingCalls g_calls = {};
 
-// A handle of a container that is open, in this process.
+// A handle of a container that is open, in this process, or is being closed.
 struct Joint {
   Word handle;  // 0: free
   Word comm;    // a private one; 0: this rank acts alone
@@ -22,7 +21,8 @@ constexpr int kMostJoints = 1024;
 constexpr Word kTaken = 1;  // no handle, of any MPI
 constinit Joint g_joints[kMostJoints] = {};
 
-bool enter(const Joint& joint) noexcept {
+// nullptr: all are in use.
+Joint* enter(const Joint& joint) noexcept {
   for (Joint& slot : g_joints) {
     Word free = 0;
     if (!__atomic_compare_exchange_n(&slot.handle, &free, kTaken, false, __ATOMIC_ACQUIRE,
@@ -32,19 +32,20 @@ bool enter(const Joint& joint) noexcept {
     slot.comm = joint.comm;
     slot.file = joint.file;
     __atomic_store_n(&slot.handle, joint.handle, __ATOMIC_RELEASE);
-    return true;
+    return &slot;
   }
-  return false;
+  return nullptr;
 }
 
-bool leave(Word handle, Joint& joint) noexcept {
+// The handle's one, which stays taken until `closed`.
+void* closing(Word handle) noexcept {
+  if (handle <= kTaken) return nullptr;
   for (Joint& slot : g_joints) {
     if (__atomic_load_n(&slot.handle, __ATOMIC_ACQUIRE) != handle) continue;
-    joint = {handle, slot.comm, slot.file};
-    __atomic_store_n(&slot.handle, Word{0}, __ATOMIC_RELEASE);
-    return true;
+    __atomic_store_n(&slot.handle, kTaken, __ATOMIC_RELAXED);
+    return &slot;
   }
-  return false;
+  return nullptr;
 }
 
 // The ranks of one file, who say numbers to each other: 0 or -errno.
@@ -82,15 +83,10 @@ class Ranks {
   bool works_ = true;
 };
 
-void free_joint(const MpiApi& mpi, Joint& joint, bool is_flat) noexcept {
-  if (joint.file != nullptr) g_calls.forget(joint.file, is_flat);
-  if (joint.comm != 0) mpi.MPI_Comm_free(&joint.comm);
-}
-
 // The communicator that the ranks of an open speak on, where all of them do. 0: each acts alone.
 Word communicator_of_open(const MpiApi& mpi, Word comm) noexcept {
   const MpiConstants& constants = mpi.constants;
-  if (!all_ranks_keep_logs() || !constants.known) return 0;
+  if (!all_ranks_run(JointService::kLogs) || !constants.known) return 0;
   if (((comm ^ constants.comm_null) & constants.handle_mask) == 0) return 0;
   int size = 0;
   if (mpi.MPI_Comm_size(comm, &size) != 0 || size < 2 || !is_inside_world(mpi, comm)) return 0;
@@ -100,25 +96,20 @@ Word communicator_of_open(const MpiApi& mpi, Word comm) noexcept {
 
 // Every rank of the open comes here, also where its own open failed, or was of no container.
 void opened(Provider& provider, Word comm, Word handle) noexcept {
-  const OwnCode own;
-  const int kept = errno;
   void* const file = g_calls.opened();
+  Joint* entered = nullptr;
   if (const MpiApi* const mpi = mpi_api(provider)) {
-    Joint joint{handle, communicator_of_open(*mpi, comm), file};
-    const bool is_open = file != nullptr && handle > kTaken && handle != mpi->constants.file_null;
-    const bool is_entered = is_open && enter(joint);
-    if (joint.comm != 0 && Ranks(*mpi, joint.comm).all(is_entered ? 0 : -ENOENT) != 0) {
-      // Those who have it close it alone.
-      if (is_entered) leave(handle, joint);
-      mpi->MPI_Comm_free(&joint.comm);
-      joint.comm = 0;
-      if (is_entered) enter(joint);
+    Word own = communicator_of_open(*mpi, comm);
+    if (file != nullptr && handle > kTaken && handle != mpi->constants.file_null) {
+      entered = enter({handle, own, file});
     }
-    if (!is_entered && file != nullptr) g_calls.forget(file, false);
-  } else if (file != nullptr) {
-    g_calls.forget(file, false);
+    if (own != 0 && Ranks(*mpi, own).all(entered != nullptr ? 0 : -ENOENT) != 0) {
+      // Those who have it close it alone.
+      if (entered != nullptr) entered->comm = 0;
+      mpi->MPI_Comm_free(&own);
+    }
   }
-  errno = kept;
+  if (entered == nullptr && file != nullptr) g_calls.forget(file, false);
 }
 
 int flatten(Ranks& ranks, void* file) noexcept {
@@ -137,41 +128,29 @@ int flatten(Ranks& ranks, void* file) noexcept {
   return ranks.first(wrong);
 }
 
-void closed(Provider& provider, const Joint& closing) noexcept {
-  const OwnCode own;
-  const int kept = errno;
+void closed(Provider& provider, void* kept) noexcept {
+  Joint& joint = *static_cast<Joint*>(kept);
   const MpiApi* const mpi = mpi_api(provider);
-  Joint joint = closing;
   Ranks ranks(*mpi, joint.comm);
   const int wrong = flatten(ranks, joint.file);
   // Somebody has it open still, has removed it, or has made the file.
   const bool is_usual = wrong == 0 || wrong == -EBUSY || wrong == -ENOENT || wrong == -ENOTDIR;
   if (!is_usual && ranks.lead()) g_calls.say_why(joint.file, wrong);
-  free_joint(*mpi, joint, wrong == 0);
-  errno = kept;
+  g_calls.forget(joint.file, wrong == 0);
+  if (joint.comm != 0) mpi->MPI_Comm_free(&joint.comm);
+  __atomic_store_n(&joint.handle, Word{0}, __ATOMIC_RELEASE);
 }
 
 }  // namespace
 
 void install_joint_close(const ClosingCalls& calls) noexcept {
+  static constinit recorder::Service service = {.before_shared_open = [] { g_calls.begin_open(); },
+                                                .after_shared_open = opened,
+                                                .before_shared_close = closing,
+                                                .after_shared_close = closed};
   g_calls = calls;
-  recorder::g_joint_hooks = {
-      .is_used = true,
-      .opening = [] { g_calls.begin_open(); },
-      .opened = opened,
-      .closing =
-          [](Word handle, Word& comm, void*& file) {
-            Joint joint{};
-            if (handle <= kTaken || !leave(handle, joint)) return false;
-            comm = joint.comm;
-            file = joint.file;
-            return true;
-          },
-      .closed =
-          [](Provider& mpi, Word comm, void* file) {
-            closed(mpi, {0, comm, file});
-          },
-  };
+  announce_service(JointService::kLogs);
+  recorder::enlist(service);
 }
 
 }  // namespace iotune::logstore

@@ -19,6 +19,7 @@
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/store/logged_file.h"
+#include "recorder/hooks/service.h"
 
 namespace iotune::logstore {
 
@@ -146,6 +147,34 @@ __attribute__((destructor)) void stop() {
   LoggedFile::at_exit();
 }
 
+bool begin(void* given) noexcept {
+  auto& host = *static_cast<LogStoreHost*>(given);
+  g_host = &host;
+  try {
+    if (!read_prefixes(host.prefixes)) return false;
+  } catch (...) {
+    return false;
+  }
+  g_options.say = host.say_on_any_rank;
+  read_close(std::getenv("IOTUNE_LOGSTORE_CLOSE"));
+  find_real_calls();
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  // Behind the program's own handlers, which are entered later.
+  at_quick_exit(before_leaving);
+  const Inside inside;
+  enlarge_descriptor_table();
+  host.interpose(replace);
+  host.closing = closing_calls();
+  return true;
+}
+
+constinit recorder::Service g_service = {.begin = begin,
+                                         .before_leaving = before_leaving,
+                                         .before_meeting = before_meeting,
+                                         .after_meeting = after_meeting,
+                                         .takes = takes,
+                                         .owns = [](int fd) { return is_logged(fd); }};
+
 }  // namespace
 
 const StoreOptions& store_options() noexcept {
@@ -159,36 +188,7 @@ void watch_descriptors() noexcept {
 
 }  // namespace iotune::logstore
 
-using namespace iotune::logstore;
-
-extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
-    const LogStoreHost* host, LogStoreHooks* hooks) noexcept {
-  if (host->version != kLogStoreInterfaceVersion) {
-    host->say(
-        "libiotune-logstore.so and libiotune.so are of different versions: no file is kept "
-        "as logs");
-    return false;
-  }
-  g_host = host;
-  try {
-    if (!read_prefixes(host->prefixes)) return false;
-  } catch (...) {
-    return false;
-  }
-  g_options.say = host->say_on_any_rank;
-  read_close(std::getenv("IOTUNE_LOGSTORE_CLOSE"));
-  find_real_calls();
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  // Behind the program's own handlers, which are entered later.
-  at_quick_exit(before_leaving);
-  const Inside inside;
-  enlarge_descriptor_table();
-  host->interpose(replace);
-  *hooks = {.takes = takes,
-            .is_logged = [](int fd) { return is_logged(fd); },
-            .before_meeting = before_meeting,
-            .after_meeting = after_meeting,
-            .before_leaving = before_leaving,
-            .closing = closing_calls()};
-  return true;
+extern "C" __attribute__((visibility("default"))) iotune::recorder::Service*
+iotune_service() noexcept {
+  return &iotune::logstore::g_service;
 }

@@ -39,7 +39,8 @@ PARTS = {
                           "libiotune-db.so, libiotune-logstore.so, _core, iotune-fuse"),
     "gcc-runtime": Part("GPL-3.0-or-later WITH GCC-exception-3.1", "gcc-runtime.txt",
                         "libstdc++-12-dev", "gcc-12", "cpe:2.3:a:gnu:gcc:{}:*:*:*:*:*:*:*",
-                        "libiotune-db.so, libiotune-logstore.so, _core, iotune-fuse"),
+                        "libiotune-db.so, libiotune-gather.so, libiotune-logstore.so, _core, "
+                        "iotune-fuse"),
     "pybind11": Part("BSD-3-Clause", "pybind11.txt", "", "", "", "_core"),
     "typer": Part("MIT", "typer.txt", "", "", "", "the folder iotune/vendored"),
     "libfuse": Part("LGPL-2.1-only", "libfuse.txt", "libfuse3-dev", "fuse3",

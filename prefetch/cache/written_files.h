@@ -38,7 +38,7 @@ bool table_stands() noexcept;
 // Takes back what dead processes have left. System calls, as many as there are processes.
 void forget_dead_writers() noexcept;
 
-// As recorder::TransferHooks has them.
+// As recorder::Service has them.
 std::uint32_t before_change(int directory, const char* path) noexcept;
 void after_change(std::uint32_t token) noexcept;
 void opened(int fd, int flags) noexcept;

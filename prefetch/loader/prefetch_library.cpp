@@ -1,16 +1,12 @@
-#include "prefetch/loader/prefetch_library.h"
-
-#include <dlfcn.h>
-
+// libiotune-prefetch.so, loaded by the processes that IOTUNE_PREFETCH is set for.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 
 #include "core/abi/mpi_api.h"
-#include "core/link/loader_calls.h"
+#include "core/link/at_start.h"
 #include "core/link/real_function.h"
-#include "core/os/short_text.h"
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
 #include "core/process/thread_state.h"
@@ -18,24 +14,20 @@
 #include "core/run/run_identity.h"
 #include "prefetch/preload/library_interface.h"
 #include "recorder/gather/process_text.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/service.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 
 namespace iotune::prefetch {
 
-// Where both are one program, as in tests under sanitizers, there is nothing to load.
-// NOLINTBEGIN(readability-redundant-declaration): weak in here alone
-extern "C" __attribute__((weak, visibility("hidden"))) bool iotune_prefetch_install(
-    const PrefetchHost* host, PrefetchHooks* hooks) noexcept;
-// NOLINTEND(readability-redundant-declaration)
-
 namespace {
+
+// Where both are one program, as in tests under sanitizers, there is nothing to load.
+extern "C" __attribute__((weak, visibility("hidden"))) recorder::Service* iotune_service() noexcept;
 
 constinit ClockReading g_begin = {};
 constinit PrefetchHost g_host = {};
-constinit PrefetchHooks g_hooks = {};
 constinit bool g_one_of_several = false;
 
 TickRate tick_rate() noexcept {
@@ -75,45 +67,16 @@ int ranks_on_node() noexcept {
   return all_ranks_tune() && run_nodes() == 1 ? recorder::world_size() : 0;
 }
 
-// Beside this library. RTLD_LOCAL: it has nothing for the program.
-decltype(&iotune_prefetch_install) load() noexcept {
-  if (&iotune_prefetch_install != nullptr) return &iotune_prefetch_install;
-  const char* const own = own_library_path();
-  const char* const slash = std::strrchr(own, '/');
-  if (slash == nullptr) {
-    say("libiotune.so was preloaded without a path, libiotune-prefetch.so is not found: "
-        "nothing is prefetched");
-    return nullptr;
-  }
-  ShortText<4096> path;
-  path.add(own, static_cast<std::size_t>(slash - own));
-  path << "/libiotune-prefetch.so";
-  void* const handle = path.cut() ? nullptr : loader_open(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* const found =
-      handle == nullptr ? nullptr : loader_symbol(handle, "iotune_prefetch_install");
-  if (found == nullptr) {
-    ShortText<4608> text;
-    text << path.c_str() << " cannot be loaded: nothing is prefetched";
-    say(text.c_str());
-  }
-  return reinterpret_cast<decltype(&iotune_prefetch_install)>(found);
-}
-
-}  // namespace
-
-void install_prefetch() noexcept {
+// After the recorder's and the tuner's constructors.
+IOTUNE_START_CODE __attribute__((constructor(65530))) void install() noexcept {
   const Configuration& said = configuration();
-  if (said.prefetch == nullptr || std::strcmp(said.prefetch, "none") == 0 ||
-      g_recording != kRecorded) {
+  if (said.mode != Mode::kTune || g_recording != kRecorded || said.prefetch == nullptr ||
+      std::strcmp(said.prefetch, "none") == 0) {
     return;
   }
-  const OwnCode own;
-  const auto install = load();
-  if (install == nullptr) return;
   g_begin = read_clocks();
   g_one_of_several = one_of_several();
-  g_host = {.version = kPrefetchInterfaceVersion,
-            .predictor = said.prefetch,
+  g_host = {.predictor = said.prefetch,
             .schedule = said.prefetch_schedule,
             .delivery = said.prefetch_delivery,
             .memory_mib = said.prefetch_memory_mib,
@@ -130,16 +93,13 @@ void install_prefetch() noexcept {
             .thread_is_ours = [] { ++t_thread.ours; },
             .file_of_descriptor = recorder::file_of_descriptor,
             .interpose = interpose,
-            .enlist = [](AfterFork& entry) { entry.enlist(); }};
-  g_hooks.transfers = recorder::g_transfer_hooks;
-  if (!install(&g_host, &g_hooks)) {
-    g_hooks = {};
-    return;
-  }
-  recorder::g_transfer_hooks = g_hooks.transfers;
-  g_recording = kWatched;
+            .enlist = [](AfterFork& entry) { entry.enlist(); },
+            .preexecute = nullptr};
+  recorder::load_service({"libiotune-prefetch.so", &iotune_service, "nothing is prefetched"},
+                         &g_host);
 }
 
+}  // namespace
 }  // namespace iotune::prefetch
 
 using namespace iotune::prefetch;
@@ -147,7 +107,7 @@ using namespace iotune::prefetch;
 // Found by include/iotune.h.
 extern "C" __attribute__((visibility("default"))) int iotune_preexecute_slice(
     void (*slice)(void*), void* argument) noexcept {
-  if (g_hooks.preexecute == nullptr) return ENOTSUP;
+  if (g_host.preexecute == nullptr) return ENOTSUP;
   const iotune::OwnCode own;
-  return g_hooks.preexecute(slice, argument);
+  return g_host.preexecute(slice, argument);
 }

@@ -1,15 +1,12 @@
-// The one interface between libiotune.so and libiotune-prefetch.so. Both are built together; the
-// version tells a library that was left behind by another build.
+// What libiotune.so gives to libiotune-prefetch.so, beside the interface of all services
+// (recorder/hooks/service.h), whose version grows with it.
 #pragma once
 
 #include <cstdint>
 
 #include "core/process/process_events.h"
-#include "recorder/hooks/transfer_hooks.h"
 
 namespace iotune::prefetch {
-
-inline constexpr std::uint32_t kPrefetchInterfaceVersion = 6;
 
 // What a stream's record in the trace says (docs/prefetch.md, "In the trace"). Times in ticks.
 struct PrefetchNote {
@@ -23,7 +20,6 @@ struct PrefetchNote {
 // What the library has of the preload. Texts live as long as the process; every function may be
 // called by any thread, inside OwnCode.
 struct PrefetchHost {
-  std::uint32_t version;
   const char* predictor;   // IOTUNE_PREFETCH
   const char* schedule;    // IOTUNE_PREFETCH_SCHEDULE; nullptr: not said
   const char* delivery;    // IOTUNE_PREFETCH_DELIVERY; nullptr: not said
@@ -51,19 +47,9 @@ struct PrefetchHost {
   void (*interpose)(void* (*replacement)(const char* name, void* real));
   // Into the preload's list: a library of its own has none that the preload's fork would walk.
   void (*enlist)(AfterFork& entry);
-};
-
-struct PrefetchHooks {
-  // Filled by the preload with entries that do nothing, of which the library replaces its own.
-  recorder::TransferHooks transfers;
-  // 0 or an errno value; see include/iotune.h. nullptr: nothing can be run ahead.
+  // Filled by the library. 0 or an errno value; see include/iotune.h. nullptr: nothing can be run
+  // ahead.
   int (*preexecute)(void (*slice)(void*), void* argument);
 };
-
-extern "C" {
-// Once, by the constructor. `host` lives as long as the process. False: nothing is prefetched; what
-// is wrong has been said.
-bool iotune_prefetch_install(const PrefetchHost* host, PrefetchHooks* hooks) noexcept;
-}
 
 }  // namespace iotune::prefetch

@@ -1,4 +1,4 @@
-// Prefetching behind the recorder's transfer hooks: the program's transfers become streams, and
+// Prefetching as a service of the recorder: the program's transfers become streams, and
 // streams ask the helper. README.md tells how the parts go together.
 #include <algorithm>
 
@@ -15,9 +15,9 @@
 #include "prefetch/preload/helper_thread.h"
 #include "prefetch/preload/plan_choice.h"
 #include "prefetch/preload/program_transfers.h"
-#include "prefetch/slices/slice.h"
 #include "prefetch/preload/stream_slots.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "prefetch/slices/slice.h"
+#include "recorder/hooks/service.h"
 
 namespace iotune::prefetch {
 namespace {
@@ -223,49 +223,49 @@ void jumped() noexcept {
   if (leave_cache_by_jump()) end_caching("a signal handler jumped out of a change of it");
 }
 
+bool begin(void* host) noexcept;
+
+constinit recorder::Service g_service = {.begin = begin,
+                                         .before_trace = before_trace,
+                                         .jumped = jumped,
+                                         .after = after_transfer,
+                                         .left = left_transfer,
+                                         .before_close = before_close};
+
+bool begin(void* given) noexcept {
+  auto& host = *static_cast<PrefetchHost*>(given);
+  g_host = &host;
+  g_options = read_options(host);
+  if (g_options.kind == nullptr) return false;
+  host.enlist(g_after_fork);
+  set_up_program_transfers(host);
+  set_up_saved(host);
+  set_up_helper(host, *g_options.schedule);
+  set_up_slices(host, *g_options.schedule);
+  if (g_options.kind->name == "recorded" && !g_options.schedule->reads_itself()) {
+    set_up_files(host);
+    set_up_file_readers(host, *g_options.schedule);
+  }
+  if (g_options.delivery == Delivery::kCache && set_up_caching(host, g_options)) {
+    g_service.serve_read = serve_read;
+    g_service.before_change = before_change;
+    g_service.after_change = after_change;
+    g_service.opened = opened;
+    g_service.before_any_close = before_any_close;
+    g_service.after_any_close = after_any_close;
+    g_service.mapped = mapped;
+    g_service.synchronised = synchronised;
+    g_service.before_mpi_init = rank_begins;
+  }
+  if (g_options.schedule->gives_way()) g_service.before = before_transfer;
+  host.preexecute = start_slice;
+  return true;
+}
+
 }  // namespace
 }  // namespace iotune::prefetch
 
-using namespace iotune::prefetch;
-
-extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
-    const PrefetchHost* host, PrefetchHooks* hooks) noexcept {
-  if (host->version != kPrefetchInterfaceVersion) {
-    host->say(
-        "libiotune-prefetch.so and libiotune.so are of different versions: "
-        "nothing is prefetched");
-    return false;
-  }
-  g_host = host;
-  g_options = read_options(*host);
-  if (g_options.kind == nullptr) return false;
-  host->enlist(g_after_fork);
-  set_up_program_transfers(*host);
-  set_up_saved(*host);
-  set_up_helper(*host, *g_options.schedule);
-  set_up_slices(*host, *g_options.schedule);
-  if (g_options.kind->name == "recorded" && !g_options.schedule->reads_itself()) {
-    set_up_files(*host);
-    set_up_file_readers(*host, *g_options.schedule);
-  }
-  auto& transfers = hooks->transfers;
-  if (g_options.delivery == Delivery::kCache && set_up_caching(*host, g_options)) {
-    transfers.serve_read = serve_read;
-    transfers.before_change = before_change;
-    transfers.after_change = after_change;
-    transfers.opened = opened;
-    transfers.before_any_close = before_any_close;
-    transfers.after_any_close = after_any_close;
-    transfers.mapped = mapped;
-    transfers.synchronised = synchronised;
-    transfers.before_mpi_init = rank_begins;
-  }
-  if (g_options.schedule->gives_way()) transfers.before = before_transfer;
-  transfers.after = after_transfer;
-  transfers.left = left_transfer;
-  transfers.before_close = before_close;
-  transfers.before_trace = before_trace;
-  transfers.jumped = jumped;
-  hooks->preexecute = start_slice;
-  return true;
+extern "C" __attribute__((visibility("default"))) iotune::recorder::Service*
+iotune_service() noexcept {
+  return &iotune::prefetch::g_service;
 }

@@ -7,7 +7,7 @@
 
 #include "prefetch/preload/library_interface.h"
 #include "prefetch/preload/schedules.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/service.h"
 
 namespace iotune::prefetch {
 

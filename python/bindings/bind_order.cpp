@@ -101,7 +101,7 @@ py::dict conflicts(const std::vector<std::filesystem::path>& paths) {
   {
     const py::gil_scoped_release released;
     trace = analyzer::read_accesses(indices_of(paths), nullptr);
-    found = analyzer::find_conflicts(trace);
+    found = analyzer::find_conflicts(trace, analyzer::conflict_groups(trace));
   }
   return conflicts_row(trace, found);
 }
@@ -110,10 +110,10 @@ constexpr const char* kModelKeys[] = {"posix", "commit", "session", "mpiio"};
 static_assert(std::size(kModelKeys) == analyzer::kModels);
 
 py::dict verdict_of_sites(const analyzer::TraceAccesses& trace,
-                          const analyzer::SiteVerdict& sites) {
+                          const analyzer::SiteConflicts& sites) {
   py::dict models;
   for (std::size_t m = 0; m < analyzer::kModels; ++m) {
-    const analyzer::SiteVerdict::Model& model = sites.models[m];
+    const analyzer::SiteConflicts::Model& model = sites.models[m];
     if (model.wrong == 0) continue;
     py::dict row;
     row["violations"] = model.wrong;
@@ -136,20 +136,18 @@ py::dict verdict_of_sites(const analyzer::TraceAccesses& trace,
 
 py::dict verdicts(const std::vector<std::filesystem::path>& paths) {
   analyzer::TraceVerdict verdict;
-  std::vector<analyzer::FileConflicts> found;
   {
     const py::gil_scoped_release released;
-    const std::vector<recorder::TraceIndex> traces = indices_of(paths);
-    verdict = analyzer::verify_traces(traces);
-    found = analyzer::find_conflicts(verdict.accesses);
+    verdict = analyzer::verify_traces(indices_of(paths));
   }
-  py::dict row = conflicts_row(verdict.accesses, found);
+  py::dict row = conflicts_row(verdict.accesses, verdict.files);
   py::list files, unknown;
-  for (const analyzer::FileVerdict& one : verdict.files) {
+  for (const analyzer::FileConflicts& one : verdict.files) {
+    if (one.pairs == 0) continue;
     py::dict models, file;
     for (std::size_t m = 0; m < analyzer::kModels; ++m) models[kModelKeys[m]] = one.wrong[m];
     py::list sites;
-    for (const analyzer::SiteVerdict& each : one.sites) {
+    for (const analyzer::SiteConflicts& each : one.sites) {
       sites.append(verdict_of_sites(verdict.accesses, each));
     }
     file["path"] = text_of(verdict.accesses.files[one.file].path);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analyzer/baselines/he2013/local_index.h"
-#include "analyzer/datasets/nest_text.h"
+#include "analyzer/streams/term_text.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"

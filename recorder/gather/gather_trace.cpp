@@ -14,7 +14,7 @@
 #include "recorder/gather/trace_block_choice.h"
 #include "recorder/gather/trace_file.h"
 #include "recorder/gather/worth.h"
-#include "recorder/hooks/life_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "recorder/ring/process_buffer.h"
 
 namespace iotune::recorder {
@@ -141,7 +141,7 @@ constexpr std::uint64_t kHasDropped = std::uint64_t{1} << 63;
 // Likewise: it may neither write nor take memory (privilege_drop.h). Then the buffers of all ranks
 // are kept, to be joined into one trace later.
 constexpr std::uint64_t kHasDroppedPrivileges = std::uint64_t{1} << 62;
-// Likewise: it has something for the site's log of what was applied (life_hooks.h).
+// Likewise: it has something for the site's log of what was applied (decisions.h).
 constexpr std::uint64_t kHasOutcomes = std::uint64_t{1} << 61;
 // Likewise: it moved a byte of a data file (worth.h).
 constexpr std::uint64_t kHasMoved = std::uint64_t{1} << 60;
@@ -169,7 +169,7 @@ constexpr int kMostTelling = 64;
 // By rank 0: below which number at most kMostTelling ranks have something for the log; 0 where it
 // keeps none.
 std::uint64_t end_of_telling(const std::uint64_t* sizes, int ranks) noexcept {
-  if (g_life_hooks.room_for_outcomes().empty()) return 0;
+  if (g_decisions.room_for_outcomes().empty()) return 0;
   int telling = 0, end = 1;
   for (int rank = 1; rank < ranks && telling < kMostTelling; ++rank) {
     if ((sizes[rank] & kHasOutcomes) == 0) continue;
@@ -189,13 +189,13 @@ void exchange_outcomes(const World& world, std::span<const std::byte> own,
                        kOutcomesTag, world.comm);
     return;
   }
-  const std::span<std::byte> room = g_life_hooks.room_for_outcomes();
+  const std::span<std::byte> room = g_decisions.room_for_outcomes();
   for (int rank = 1; rank < end; ++rank) {
     if ((sizes[rank] & kHasOutcomes) == 0) continue;
     StatusSpace status{};
     if (world.mpi.MPI_Recv(room.data(), static_cast<int>(room.size()), world.mpi.constants.byte,
                            rank, kOutcomesTag, world.comm, &status) == 0) {
-      g_life_hooks.take_outcomes();
+      g_decisions.take_outcomes();
     }
   }
 }
@@ -207,7 +207,7 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
   world.broadcast(answer);
   if (answer == 0) return Gathering::kNot;
   std::span<const std::byte> outcomes;
-  if (world.rank != 0 && !has_dropped_privileges()) outcomes = g_life_hooks.own_outcomes();
+  if (world.rank != 0 && !has_dropped_privileges()) outcomes = g_decisions.own_outcomes();
   world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) |
                    (has_dropped_privileges() ? kHasDroppedPrivileges : 0) |
                    (outcomes.empty() ? 0 : kHasOutcomes) | (moved_data() ? kHasMoved : 0),

@@ -174,7 +174,7 @@ MARK = "const MpiFileMark mark;"
 MARK_OF_NAME = "const MpiFileMark mark(arg_name, 0);"
 MARK_OF_OPEN = "const MpiFileMark mark(arg_name, ranks_of_open(found.provider, arg_comm));"
 
-# Around a call that opens or closes an MPI file (recorder/hooks/open_hooks.h).
+# Around a call that opens or closes an MPI file (recorder/hooks/service.h).
 JOINT_OPEN = "const JointOpen joint(found.provider, arg_comm, arg_$file);"
 JOINT_CLOSE = "const JointClose joint(found.provider, arg_$file);"
 

@@ -24,7 +24,7 @@ constexpr bool is_drawn(std::uint64_t name_hash) noexcept {
 bool is_sampled_out(const char* path) noexcept;
 
 // Whether nobody else works on a file meanwhile, so that what is done until its close is known to
-// be on it; false where prefetching has to see all transfers.
+// be on it; false where a service has to see all transfers.
 bool one_thread_records() noexcept;
 
 // Whether of the HDF5 file that this thread is opening no calls are recorded.

@@ -9,7 +9,7 @@
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
 #include "core/process/thread_state.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 
 #define IOTUNE_EXPORT __attribute__((visibility("default")))
 

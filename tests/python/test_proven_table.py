@@ -158,6 +158,7 @@ def test_a_known_fault_is_seen(scratch, monkeypatch) -> None:
     assert not seen.right and seen.wrong_bytes > 0, seen
 
 
+@pytest.mark.soak
 def test_what_nobody_here_reads_proves_nothing(scratch, monkeypatch) -> None:
     """Bytes that are right because nobody looked at a setting say nothing of it."""
     prover = Prover(mpi_named("mpich-4", "", monkeypatch), LEAST_RANKS, scratch, seeds=1)
@@ -263,6 +264,7 @@ def test_the_command_keeps_what_it_found(scratch, monkeypatch) -> None:
     assert all(one["passed"] and one["ranks"] == 4 and one["mpi"] for one in proofs), proofs
 
 
+@pytest.mark.soak
 def test_nothing_unknown_is_left_here(scratch, monkeypatch) -> None:
     prover = Prover(mpi_named("mpich-4", "", monkeypatch), LEAST_RANKS, scratch, seeds=1)
     prover.settle()

@@ -18,11 +18,15 @@ from support.tracked_files import tracked
 
 # Data flows from left to right; a room includes itself and what stands before it.
 ROOMS = (
-    *("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "logstore", "tuner"),
-    "python",
+    *("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "logstore"),
+    *("gather", "tuner", "python"),
 )
-# Of what stands before it a room leaves out: neither of the two at the bottom knows the other.
-STRANGERS = {"patterns": {"core"}}
+# Of what stands before it a room leaves out: neither of the two at the bottom knows the other, and
+# no room knows a service.
+STRANGERS = {
+    "patterns": {"core"}, "logstore": {"prefetch"}, "gather": {"prefetch"},
+    "tuner": {"prefetch", "logstore", "gather"},
+}  # fmt: skip
 # Includes none of the rooms: the replayer reads a plain plan file and knows no iotune.
 ALONE = ("kernels",)
 # Programs of their own, which nobody includes: what they may know.
@@ -32,6 +36,12 @@ LOOKS_UP_BASELINES = {
     "patterns/predict/predictors.cpp", "prefetch/preload/schedules.cpp",
     "python/bindings/bind_patterns.cpp", "python/bindings/bind_streams.cpp",
 }  # fmt: skip
+# Services enlist themselves in recorder/hooks/service.h; what of the recorder runs inside the
+# program knows none by name. (recorder/gather/ is where ranks gather a trace.)
+SERVICE = re.compile(r"prefetch|log_?\s?store|pre-?exec|gather::|IOTUNE_GATHER", re.IGNORECASE)
+IN_PROGRAM = tuple(
+    f"recorder/{part}/" for part in ("gather", "hooks", "regions", "ring", "wrappers")
+)
 # A folder with more files is several folders. What is still to be grouped stands here.
 MOST_FILES = 26
 CROWDED: set[str] = {"python/iotune/schemas"}
@@ -118,6 +128,22 @@ def uses_of_baselines(root: Path) -> list[str]:
     return wrong
 
 
+def services_by_name(root: Path) -> list[str]:
+    """Return the lines of the recorder that name a service."""
+    wrong = []
+    for path in tracked(root):
+        relative = path.relative_to(root).as_posix()
+        if path.suffix not in NATIVE or not relative.startswith(IN_PROGRAM):
+            continue
+        lines = path.read_text(errors="replace").splitlines()
+        wrong += [
+            f"{relative}:{number} {line.strip()[:80]}"
+            for number, line in enumerate(lines, 1)
+            if SERVICE.search(line)
+        ]
+    return wrong
+
+
 def crowded_folders(root: Path) -> list[str]:
     """Return the folders in which nobody finds anything any more."""
     files = Counter(path.parent.relative_to(root).as_posix() for path in tracked(root))
@@ -141,9 +167,13 @@ def paths_of_one_machine(root: Path) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize(
-    "rule", [wrong_includes, long_files, uses_of_baselines, crowded_folders, paths_of_one_machine]
+RULES = (
+    *(wrong_includes, long_files, uses_of_baselines, services_by_name),
+    *(crowded_folders, paths_of_one_machine),
 )
+
+
+@pytest.mark.parametrize("rule", RULES)
 def test_this_tree_obeys(rule):
     assert rule(ROOT) == []
 
@@ -202,6 +232,9 @@ def test_a_good_tree_has_no_findings(house):
         ("recorder/bad.cpp", '  #  include "../tuner/hints.h"'),
         ("analyzer/bad.cpp", '#include "patterndb/store.h"'),
         ("tuner/bad.cpp", '#include "python/face.h"'),
+        ("tuner/bad.cpp", '#include "logstore/format.h"'),
+        ("tuner/bad.cpp", '#include "gather/held/pieces.h"'),
+        ("logstore/bad.cpp", '#include "prefetch/streams/stream.h"'),
         ("tuner/bad.cpp", "#include <Python.h>"),
         ("patterndb/bad.cpp", "#include <pybind11/stl.h>"),
         ("patterns/bad.cpp", '#include "kernels/shared/kernel_io.h"'),
@@ -246,6 +279,20 @@ def test_a_use_of_a_baseline_is_found(house):
     )
     (finding,) = uses_of_baselines(root)
     assert finding.startswith("prefetch/bad.cpp:1 ")
+
+
+@pytest.mark.parametrize(
+    "line", ["prefetch::begin();", "// the log store's", "IOTUNE_LOGSTORE", "IOTUNE_GATHER"]
+)
+def test_a_service_by_name_is_found(house, line):
+    root = house(
+        {
+            "recorder/wrappers/bad.cpp": f"\n{line}\n",
+            "recorder/read/good.cpp": line,
+            "tuner/good.cpp": line,
+        }
+    )
+    assert services_by_name(root) == [f"recorder/wrappers/bad.cpp:2 {line}"]
 
 
 def test_a_crowded_folder_is_found(house):

@@ -8,7 +8,8 @@ from pathlib import Path
 from support.repository import ROOT
 
 PRODUCT = ("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "tuner", "python",
-           "models", "kernels", "fuse", "logstore")  # fmt: skip
+           "models", "kernels", "fuse", "logstore",
+           "gather")  # fmt: skip
 # A string that begins with a name: read, set, or said of itself.
 READ = re.compile(r'"(IOTUNE_[A-Z0-9_]+)(?=["= :])')
 ROW = re.compile(r"^\| (IOTUNE_[A-Z0-9_]+) \|(.*)\|$", re.MULTILINE)

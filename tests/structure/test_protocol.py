@@ -11,7 +11,7 @@ SENDS = re.compile(
     r"(?:\.|->)MPI_(?:Bcast|Allreduce|Reduce|Gather|Allgather|Send|Recv|Sendrecv|Scatter)\("
     r"|\b(?:all_agree|receive_decision|decline)\("
 )
-ROOMS = ("core", "recorder", "prefetch", "logstore", "tuner")
+ROOMS = ("core", "recorder", "prefetch", "logstore", "gather", "tuner")
 
 
 def test_every_source_that_sends_is_in_the_version() -> None:

@@ -6,7 +6,7 @@
 
 #include "core/run/presence.h"
 #include "patterndb/decide/decision.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/file_plan.h"
 #include "tuner/decision/program_settings.h"
 #include "tuner/mpiio/openmpi_io.h"

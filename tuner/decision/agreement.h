@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/abi/mpi_api.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/database_library.h"
 #include "tuner/decision/packed_decision.h"
 

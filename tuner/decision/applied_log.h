@@ -24,7 +24,7 @@ void count_decision(const char* file, const Decision& decision) noexcept;
 void count_outcome(const char* file, const char* parameter, const char* wanted, Verdict verdict,
                    const Why& why) noexcept;
 
-// At the end of an MPI run rank 0 writes for all ranks: entries of recorder/hooks/life_hooks.h.
+// At the end of an MPI run rank 0 writes for all ranks: entries of recorder/hooks/decisions.h.
 std::span<const std::byte> own_outcomes() noexcept;
 std::span<std::byte> room_for_outcomes() noexcept;
 void take_outcomes() noexcept;

@@ -6,7 +6,7 @@
 #include "core/process/jump_safe_guard.h"
 #include "core/process/process_events.h"
 #include "patterndb/settings/parameters.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/mpiio/hint_gates.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_api.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/packed_decision.h"
 
 namespace iotune::tuner {

@@ -6,7 +6,7 @@
 #include "core/os/mapped_file.h"
 #include "core/process/jump_safe_guard.h"
 #include "core/process/process_events.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/mpiio/user_hints.h"
 
 namespace iotune::tuner {

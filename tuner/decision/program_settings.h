@@ -8,7 +8,7 @@
 #include "core/abi/mpi_api.h"
 #include "core/link/real_function.h"
 #include "recorder/call_numbers.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 
 namespace iotune::tuner {
 

@@ -4,7 +4,7 @@
 
 #include "core/os/mapped_file.h"
 #include "core/os/short_text.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/agreement.h"
 #include "tuner/decision/program_settings.h"
 

@@ -2,7 +2,7 @@
 // where the user asked for it: other tools notice.
 #pragma once
 
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/file_plan.h"
 #include "tuner/decision/reasons.h"
 #include "tuner/hdf5/hidden_errors.h"

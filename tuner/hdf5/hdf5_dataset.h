@@ -1,7 +1,7 @@
 // Settings at H5Dcreate and H5Dopen (chunk cache, layout), and at H5Dread and H5Dwrite.
 #pragma once
 
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 
 namespace iotune::tuner {
 

@@ -4,7 +4,7 @@
 
 #include "core/abi/hdf5_api.h"
 #include "core/run/presence.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/file_plan.h"
 #include "tuner/decision/file_timer.h"
 #include "tuner/decision/outcome_notes.h"

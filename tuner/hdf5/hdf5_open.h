@@ -1,7 +1,7 @@
 // Decision and settings at H5Fcreate and H5Fopen.
 #pragma once
 
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 
 namespace iotune::tuner {
 

@@ -4,7 +4,7 @@
 
 #include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_api.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 
 namespace iotune::tuner {
 

@@ -4,7 +4,7 @@
 
 #include "core/os/short_text.h"
 #include "patterndb/settings/parameters.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
 #include "tuner/mpiio/hint_gates.h"

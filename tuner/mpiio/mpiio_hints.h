@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/abi/mpi_api.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/packed_decision.h"
 #include "tuner/decision/reasons.h"
 #include "tuner/opens/call_attempts.h"

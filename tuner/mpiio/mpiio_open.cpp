@@ -1,7 +1,7 @@
 #include "tuner/mpiio/mpiio_open.h"
 
 #include "core/run/presence.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/mpiio/ordered_calls.h"
 #include "tuner/opens/collective_open.h"

@@ -1,7 +1,7 @@
 // Decision and hints at MPI_File_open, where the program calls it itself.
 #pragma once
 
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 
 namespace iotune::tuner {
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "core/abi/mpi_api.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/packed_decision.h"
 
 namespace iotune::tuner {

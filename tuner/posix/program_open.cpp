@@ -12,7 +12,7 @@
 #include "core/os/raw_syscall.h"
 #include "core/run/presence.h"
 #include "patterndb/decide/decision.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/agreement.h"
 #include "tuner/decision/database_library.h"
 #include "tuner/decision/outcome_notes.h"

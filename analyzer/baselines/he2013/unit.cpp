@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
-#include "analyzer/baselines/he2013/repeated_runs.h"
+#include "patterns/predict/baselines/unit_finder.h"
 
 namespace iotune::he2013 {
 namespace {
@@ -83,15 +84,19 @@ std::vector<Unit> find_units(std::span<const std::int64_t> values, unsigned wind
       units.back().repeats = 1;
     }
   };
-  for (const Run& run : repeated_runs(std::span<const std::int64_t>(deltas), window)) {
-    if (run.alone()) {
-      add_lone_value(run.first);
+  std::vector<patterns::Unit> runs(deltas.size());
+  runs.resize(patterns::find_units(deltas, runs, window));
+  std::size_t at = 0;
+  for (const patterns::Unit& run : runs) {
+    const std::size_t first = std::exchange(at, at + run.covered());
+    if (run.covered() == 1) {
+      add_lone_value(first);
       continue;
     }
     drop_unused_delta(units);
-    Unit unit{values[run.first], {}, run.repeats, run.symbols()};
-    const auto from = deltas.begin() + static_cast<std::ptrdiff_t>(run.first);
-    unit.deltas.assign(from, from + static_cast<std::ptrdiff_t>(run.period));
+    Unit unit{values[first], {}, run.repeats, run.covered()};
+    const auto from = deltas.begin() + run.first;
+    unit.deltas.assign(from, from + run.size);
     units.push_back(std::move(unit));
   }
   add_lone_value(values.size() - 1);

@@ -9,10 +9,12 @@ namespace iotune::analyzer {
 
 std::uint32_t AccessNotes::site_of(const recorder::CallSignature& call, const CallsAround& around,
                                    bool truncates) {
-  const SiteKey key{&call, around.mpi, around.hdf5, truncates, around.dataset};
+  const SiteKey key{&call,          around.mpi,    around.hdf5,   truncates,
+                    around.commits, around.atomic, around.dataset};
   const auto [at, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(sites_.size()));
   if (is_new) {
-    sites_.push_back({&call, around.mpi, around.hdf5, std::string(around.dataset), truncates});
+    sites_.push_back({&call, around.mpi, around.hdf5, std::string(around.dataset), truncates,
+                      around.commits, around.atomic});
   }
   return at->second;
 }

@@ -21,7 +21,8 @@ namespace iotune::analyzer {
 struct CallsAround {
   const recorder::CallSignature* mpi = nullptr;
   const recorder::CallSignature* hdf5 = nullptr;
-  std::string_view dataset;  // as AccessNotes::kept keeps it
+  std::string_view dataset;              // as AccessNotes::kept keeps it
+  bool commits = false, atomic = false;  // as CallSite's
   bool operator==(const CallsAround&) const = default;
 };
 
@@ -59,7 +60,7 @@ class AccessNotes {
 
  private:
   using SiteKey = std::tuple<const recorder::CallSignature*, const recorder::CallSignature*,
-                             const recorder::CallSignature*, bool, std::string_view>;
+                             const recorder::CallSignature*, bool, bool, bool, std::string_view>;
   std::uint32_t site_of(const recorder::CallSignature& call, const CallsAround& around,
                         bool truncates);
 

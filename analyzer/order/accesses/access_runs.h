@@ -38,6 +38,8 @@ struct CallSite {
   const recorder::CallSignature* hdf5 = nullptr;  // the call of HDF5 around it
   std::string dataset;                            // path of the one that `hdf5` moves data of
   bool truncates = false;                         // ends the file, or empties it: not a transfer
+  bool commits = false;  // what it writes is stored when it ends: O_SYNC or O_DSYNC
+  bool atomic = false;   // through a handle of MPI-IO in atomic mode
 };
 
 struct ProcessAccesses {

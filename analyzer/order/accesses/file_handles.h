@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "analyzer/calls/call_owners.h"
@@ -29,6 +30,7 @@ class FileHandles {
     std::uint32_t file = kNoFile;
     std::optional<FileExtents> pieces;  // of a transfer of MPI-IO
     bool inner = false;                 // a library made it for itself
+    bool commits = false;               // what it wrote is stored
   };
   // The process's calls in the order of their ends; `number` is the caller's own name for it.
   Followed follow(std::size_t number, const recorder::Call& call);
@@ -42,6 +44,8 @@ class FileHandles {
 
   OwnerFollower& owners() { return owners_; }
   const MpiAccesses& mpi() const { return mpi_; }
+  // Whether the call works on a handle of MPI-IO in atomic mode.
+  bool is_atomic(const recorder::Call& call) const;
 
  private:
   using Files = std::unordered_map<std::int64_t, std::uint32_t>;
@@ -50,6 +54,7 @@ class FileHandles {
     return found == files.end() ? kNoFile : found->second;
   }
   void take_note(const recorder::Call& note, std::int32_t owner);
+  void follow_modes(std::size_t number, const recorder::Call& call);
 
   FileNames& names_;
   std::uint64_t began_ns_;
@@ -58,6 +63,9 @@ class FileHandles {
   MpiAccesses mpi_;
   recorder::CallArguments arguments_;
   Files by_number_, by_path_, by_mpi_;
+  std::unordered_set<std::size_t> storing_opens_;  // with O_SYNC or O_DSYNC, not yet named
+  std::unordered_set<std::int64_t> storing_;       // files by their numbers
+  std::unordered_set<std::int64_t> atomic_;        // handles of MPI-IO
   std::optional<std::pair<std::size_t, std::uint32_t>> opened_;
 };
 

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
-#include "recorder/read/access_words.h"
+#include "recorder/read/call_arguments.h"
 #include "recorder/read/trace_blocks/events_decoder.h"
 
 namespace iotune::analyzer {
@@ -15,7 +16,7 @@ namespace {
 using recorder::Call;
 using recorder::CallStream;
 
-enum class Change : std::uint8_t { kNone, kDeletes, kMoves, kLinks, kLinksSoftly };
+enum class Change : std::uint8_t { kNone, kDeletes, kMoves, kExchanges, kLinks, kLinksSoftly };
 
 bool has(const recorder::CallSignature& signature, std::string_view argument) {
   return std::any_of(signature.arguments.begin(), signature.arguments.end(),
@@ -26,15 +27,30 @@ bool has(const recorder::CallSignature& signature, std::string_view argument) {
 Change change_of(const CallStream& stream) {
   if (stream.signature == nullptr) return Change::kNone;
   const recorder::CallSignature& signature = *stream.signature;
-  if (signature.layer != Layer::kPosix || signature.meaning.thing != recorder::Thing::kPath ||
+  if (signature.meaning.thing != recorder::Thing::kPath ||
       signature.meaning.verb != recorder::Verb::kChanges) {
     return Change::kNone;
   }
-  if (has(signature, "target")) return Change::kLinksSoftly;
   const std::string_view name = signature.name;
-  if (name == "unlink" || name == "remove") return Change::kDeletes;
-  if (name == "link") return Change::kLinks;
-  return has(signature, "from") && !has(signature, "flags") ? Change::kMoves : Change::kNone;
+  if (signature.layer != Layer::kPosix) {
+    return name == "MPI_File_delete" || name == "H5Fdelete" ? Change::kDeletes : Change::kNone;
+  }
+  if (has(signature, "target")) return Change::kLinksSoftly;
+  if (name == "unlink" || name == "unlinkat" || name == "remove") return Change::kDeletes;
+  if (name == "link" || name == "linkat") return Change::kLinks;
+  return has(signature, "from") ? Change::kMoves : Change::kNone;
+}
+
+// Of Linux: a name that counts from the working directory, and renameat2 that swaps two.
+constexpr std::int64_t kWorkingDirectory = -100, kExchangesNames = 2;
+
+// The path of a name that counts from that descriptor, if the call has one; empty where only the
+// descriptor says which folder it is.
+std::string path_from(std::string_view name, std::optional<std::int64_t> folder,
+                      const std::string& cwd) {
+  const bool known =
+      name.starts_with('/') || folder.value_or(kWorkingDirectory) == kWorkingDirectory;
+  return known ? plain_path(name, cwd) : std::string();
 }
 
 struct NameChange {
@@ -48,6 +64,7 @@ void changes_in(const recorder::TraceIndex& index, const recorder::ProcessSectio
                 const recorder::EventsPlace& place, std::vector<NameChange>& to) {
   const std::vector<std::byte> payload = recorder::read_payload(index, place);
   std::vector<Call> calls;
+  recorder::CallArguments arguments;
   std::vector<std::unique_ptr<CallStream>> streams;
   std::vector<recorder::StreamTotals> totals;
   const auto changes_none = [](const CallStream& stream) {
@@ -58,19 +75,27 @@ void changes_in(const recorder::TraceIndex& index, const recorder::ProcessSectio
   const std::string cwd = directory == process.attributes.end() ? "/" : directory->second;
   const std::uint64_t began_ns = recorder::unsigned_of(process.attributes, "wall_ns");
   for (const Call& call : calls) {
-    const Change change = change_of(*call.stream);
+    Change change = change_of(*call.stream);
     const auto& texts = call.texts();
-    if (change == Change::kNone || texts.empty() ||
-        recorder::access_words(call).result.value_or(-1) < 0) {
-      continue;
+    if (change == Change::kNone || texts.empty() || !read_arguments(call, arguments)) continue;
+    const recorder::CallSignature& signature = *call.signature();
+    const auto number = [&](const char* name) { return arguments.number(signature, name); };
+    const std::int64_t result = arguments.result.value_or(-1);
+    if (signature.layer == Layer::kMpiIo ? result != 0 : result < 0) continue;
+    const bool is_soft = change == Change::kLinksSoftly;
+    if (change == Change::kMoves && (number("flags").value_or(0) & kExchangesNames) != 0) {
+      change = Change::kExchanges;
     }
-    NameChange one{began_ns + call.end_ns(), change, plain_path(texts[0], cwd), {}};
-    if (texts.size() > 1) one.to = plain_path(texts[1], cwd);
-    if (change == Change::kLinksSoftly) {
-      const auto folder = std::filesystem::path(one.to).parent_path().string();
-      one.from = plain_path(texts[0], folder);
+    NameChange one{began_ns + call.end_ns(), change, {}, {}};
+    if (texts.size() > 1) {
+      one.to = path_from(texts[1], number(is_soft ? "dirfd" : "to_dirfd"), cwd);
+      if (one.to.empty()) continue;
     }
-    to.push_back(std::move(one));
+    const auto folder = std::filesystem::path(one.to).parent_path().string();
+    one.from = is_soft
+                   ? plain_path(texts[0], folder)
+                   : path_from(texts[0], number(texts.size() > 1 ? "from_dirfd" : "dirfd"), cwd);
+    if (!one.from.empty()) to.push_back(std::move(one));
   }
 }
 
@@ -105,6 +130,9 @@ FileNames::FileNames(std::span<const recorder::TraceIndex> traces) {
         break;
       case Change::kMoves:
         moved(one.from, one.to, one.at_ns);
+        break;
+      case Change::kExchanges:
+        exchanged(one.from, one.to, one.at_ns);
         break;
       default:
         linked(one.from, one.to, one.at_ns);
@@ -149,6 +177,13 @@ void FileNames::moved(const std::string& from, const std::string& to, std::uint6
 void FileNames::linked(const std::string& from, const std::string& to, std::uint64_t at_ns) {
   const std::uint32_t file = meant(meanings_of(from), from, at_ns);
   meanings_of(to).push_back({at_ns, file});
+}
+
+void FileNames::exchanged(const std::string& one, const std::string& other, std::uint64_t at_ns) {
+  const std::uint32_t first = meant(meanings_of(one), one, at_ns);
+  const std::uint32_t second = meant(meanings_of(other), other, at_ns);
+  meanings_of(one).push_back({at_ns, second});
+  meanings_of(other).push_back({at_ns, first});
 }
 
 std::uint32_t FileNames::file_at(std::string_view path, std::uint64_t at_ns) {

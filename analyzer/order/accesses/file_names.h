@@ -24,6 +24,7 @@ class FileNames {
   void deleted(const std::string& path, std::uint64_t at_ns);
   void moved(const std::string& from, const std::string& to, std::uint64_t at_ns);
   void linked(const std::string& from, const std::string& to, std::uint64_t at_ns);
+  void exchanged(const std::string& one, const std::string& other, std::uint64_t at_ns);
 
   // The number of the file that is opened by that name then.
   std::uint32_t file_at(std::string_view path, std::uint64_t at_ns);

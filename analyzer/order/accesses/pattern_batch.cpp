@@ -333,7 +333,9 @@ void PatternBatch::take_accesses(std::size_t stream, std::uint64_t calls, std::u
         if (now > 1) {
           run.levels.push_back({step * element, static_cast<std::int64_t>(now), segment_step});
         }
-        reader_.notes_.add(signature, around, std::move(run));
+        CallsAround own = around;
+        own.commits = followed.commits;
+        reader_.notes_.add(signature, own, std::move(run));
       }
     }
     advance(stream, now);

@@ -24,11 +24,6 @@ std::string text_in(const recorder::Attributes& attributes, const char* key) {
   return found == attributes.end() ? std::string() : found->second;
 }
 
-recorder::WalkNeeds needs_of(Reading reading) {
-  if (reading == Reading::kByCall) return {};
-  return {PatternBatch::suffices, {}};
-}
-
 }  // namespace
 
 ProcessReader::ProcessReader(const recorder::TraceIndex& index, std::size_t process,
@@ -46,6 +41,17 @@ ProcessReader::ProcessReader(const recorder::TraceIndex& index, std::size_t proc
   done_.host = text_in(attributes, "host");
   done_.pid = recorder::unsigned_of(attributes, "pid");
   is_of_log_ = text_in(attributes, "rank_from") == "log";
+}
+
+// Which handle a call inside of MPI-IO works on is known call by call alone.
+recorder::WalkNeeds ProcessReader::needs_of(Reading reading) {
+  if (reading == Reading::kByCall) return {};
+  const auto suffices = [this](const recorder::CallStream& stream) {
+    has_atomic_ |=
+        stream.signature != nullptr && stream.signature->name == "MPI_File_set_atomicity";
+    return !has_atomic_ && PatternBatch::suffices(stream);
+  };
+  return {suffices, {}, {}};
 }
 
 std::uint64_t ProcessReader::run() {
@@ -90,15 +96,22 @@ void ProcessReader::find_calls_around(const recorder::CallGroup& group) {
   around_.assign(group.calls.size(), {});
   const CallSignature *mpi = nullptr, *hdf5 = nullptr;
   std::string_view dataset;
+  bool atomic = false;
   for (std::size_t at = 0; at < group.calls.size(); ++at) {
     const Call& call = *group.calls[at];
     if (call.signature() == nullptr) continue;
-    if (is_inside(call, Layer::kMpiIo)) around_[at].mpi = mpi;
+    if (is_inside(call, Layer::kMpiIo)) {
+      around_[at].mpi = mpi;
+      around_[at].atomic = atomic;
+    }
     if (is_inside(call, Layer::kHdf5)) {
       around_[at].hdf5 = hdf5;
       around_[at].dataset = dataset;
     }
-    if (call.signature()->layer == Layer::kMpiIo) mpi = call.signature();
+    if (call.signature()->layer == Layer::kMpiIo) {
+      mpi = call.signature();
+      around_[at].atomic = atomic = handles_.is_atomic(call);
+    }
     if (call.signature()->layer == Layer::kHdf5) {
       hdf5 = call.signature();
       dataset = dataset_of(call);
@@ -148,9 +161,10 @@ void ProcessReader::note_event(EventKind kind, const Call& call, std::uint32_t f
 }
 
 void ProcessReader::note_transfer(const Call& call, const FileHandles::Followed& followed,
-                                  const CallsAround& around) {
+                                  CallsAround around) {
   const CallSignature& signature = *call.signature();
   if (followed.file == FileHandles::kNoFile) return;
+  around.commits = followed.commits;
   const recorder::AccessWords words = recorder::access_words(call);
   if (signature.layer == Layer::kMpiIo) {
     if (!followed.pieces || words.result.value_or(-1) != 0) return;

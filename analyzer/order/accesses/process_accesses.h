@@ -38,11 +38,14 @@ class ProcessReader {
   void note(const recorder::Call& call, const FileHandles::Followed& followed,
             const CallsAround& around);
   void note_transfer(const recorder::Call& call, const FileHandles::Followed& followed,
-                     const CallsAround& around);
+                     CallsAround around);
   void note_change(const recorder::Call& call, std::uint32_t file, const CallsAround& around);
   void note_event(EventKind kind, const recorder::Call& call, std::uint32_t file);
+  recorder::WalkNeeds needs_of(Reading reading);
   AccessRun run_of(std::uint32_t file, bool write, std::int64_t start, std::int64_t length) const;
 
+  // Of batches in the order in which they are read: some handle was in atomic mode.
+  bool has_atomic_ = false;
   std::size_t number_;
   EventSink* events_;
   const recorder::TraceIndex& index_;

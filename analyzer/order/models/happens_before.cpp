@@ -33,16 +33,12 @@ HappensBefore::HappensBefore(std::size_t processes, const std::vector<FileEvent>
     };
     note(kCommits, line.commits);
     note(kClosesSession, line.closes);
-    note(kOpensSession, line.opens);
     note(kMpiSyncsOut, line.syncs_out);
-    note(kMpiSyncsIn, line.syncs_in);
-    // Closing a handle does not end the mode: what follows needs an open, which does.
-    const bool is_atomic = !line.atomic.empty() && line.atomic.back().end == kNever;
-    if ((event.roles & kSetsAtomic) != 0 && !is_atomic) {
-      line.atomic.push_back({event.number + 1, kNever});
-    } else if ((event.roles & kEndsAtomic) != 0 && is_atomic) {
-      line.atomic.back().end = event.number + 1;
+    const std::uint64_t behind = event.number + 1;
+    if ((event.roles & kOpensSession) != 0) {
+      line.opens.push_back({(event.roles & kMeetsFirst) != 0 ? behind : event.number, behind});
     }
+    if ((event.roles & kMpiSyncsIn) != 0) line.syncs_in.push_back({event.number, behind});
   }
 }
 
@@ -75,39 +71,21 @@ const HappensBefore::FileLine* HappensBefore::line_of(std::uint32_t process,
 // Out of `p` by the first such event behind the segment, and, where `in` is given, into `q` by the
 // first such event that comes after it.
 std::uint64_t HappensBefore::through(const std::vector<std::uint64_t>* out,
-                                     const std::vector<std::uint64_t>* in, std::uint32_t p,
-                                     std::uint64_t i, std::uint32_t q) const {
+                                     const std::vector<Entry>* in, std::uint32_t p, std::uint64_t i,
+                                     std::uint32_t q) const {
   const auto leaves = std::lower_bound(out->begin(), out->end(), i);
   if (leaves == out->end()) return kNever;
   const std::uint64_t after = first_after(p, *leaves + 1, q);
   if (in == nullptr || after == kNever) return after;
-  const auto enters = std::lower_bound(in->begin(), in->end(), after);
-  return enters == in->end() ? kNever : *enters + 1;
-}
-
-// Atomic mode on both sides needs plain order alone; `otherwise` holds without it.
-std::uint64_t HappensBefore::in_atomic_mode(const FileLine* earlier, const FileLine* later,
-                                            std::uint32_t p, std::uint64_t i, std::uint32_t q,
-                                            std::uint64_t otherwise) const {
-  const auto mine =
-      std::find_if(earlier->atomic.begin(), earlier->atomic.end(),
-                   [&](const Interval& mode) { return mode.begin <= i && i < mode.end; });
-  if (mine == earlier->atomic.end()) return otherwise;
-  const std::uint64_t after = first_after(p, i, q);
-  // Visible from the result on for good: where a mode ends, the rest must be visible already.
-  std::uint64_t result = otherwise;
-  for (auto mode = later->atomic.rbegin(); mode != later->atomic.rend(); ++mode) {
-    if (mode->end < result) break;
-    const std::uint64_t from = std::max(after, mode->begin);
-    if (from < mode->end) result = std::min(result, from);
-  }
-  return result;
+  const auto enters = std::partition_point(in->begin(), in->end(),
+                                           [&](const Entry& at) { return at.knows < after; });
+  return enters == in->end() ? kNever : enters->from;
 }
 
 std::uint64_t HappensBefore::first_visible(ConsistencyModel model, std::uint32_t p, std::uint64_t i,
                                            std::uint32_t q, std::uint32_t file,
-                                           bool earlier_reads) const {
-  if (earlier_reads || model == ConsistencyModel::kPosix) return first_after(p, i, q);
+                                           bool order_alone) const {
+  if (order_alone || model == ConsistencyModel::kPosix) return first_after(p, i, q);
   const FileLine* const earlier = line_of(p, file);
   const FileLine* const later = line_of(q, file);
   if (earlier == nullptr) return kNever;
@@ -116,14 +94,13 @@ std::uint64_t HappensBefore::first_visible(ConsistencyModel model, std::uint32_t
   if (model == ConsistencyModel::kSession) {
     return through(&earlier->closes, &later->opens, p, i, q);
   }
-  return in_atomic_mode(earlier, later, p, i, q,
-                        through(&earlier->syncs_out, &later->syncs_in, p, i, q));
+  return through(&earlier->syncs_out, &later->syncs_in, p, i, q);
 }
 
 HappensBefore::Missing HappensBefore::missing(ConsistencyModel model, std::uint32_t p,
                                               std::uint64_t i, std::uint32_t q, std::uint64_t j,
-                                              std::uint32_t file, bool earlier_reads) const {
-  if (j >= first_visible(model, p, i, q, file, earlier_reads)) return Missing::kNothing;
+                                              std::uint32_t file, bool order_alone) const {
+  if (j >= first_visible(model, p, i, q, file, order_alone)) return Missing::kNothing;
   if (j < first_after(p, i, q)) return Missing::kOrder;
   const FileLine* const earlier = line_of(p, file);
   if (earlier == nullptr) return Missing::kOut;
@@ -132,14 +109,6 @@ HappensBefore::Missing HappensBefore::missing(ConsistencyModel model, std::uint3
                                               ? earlier->closes
                                               : earlier->syncs_out;
   return j >= through(&out, nullptr, p, i, q) ? Missing::kIn : Missing::kOut;
-}
-
-std::vector<std::uint64_t> HappensBefore::atomic_from(std::uint32_t p, std::uint32_t file) const {
-  std::vector<std::uint64_t> result;
-  if (const FileLine* const line = line_of(p, file)) {
-    for (const Interval& mode : line->atomic) result.push_back(mode.begin);
-  }
-  return result;
 }
 
 }  // namespace iotune::analyzer

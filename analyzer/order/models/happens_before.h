@@ -44,8 +44,9 @@ class HappensBefore {
   // The least segment j of `q` such that what `p` did to `file` in segment `i` is properly before
   // all that `q` does in segments >= j; kNever where there is none. Rises with `i`. Exact for the
   // segments of `q` whose clocks were kept: another j is never less than the true one.
+  // `order_alone`: of an access that needs no more, as a read.
   std::uint64_t first_visible(ConsistencyModel model, std::uint32_t p, std::uint64_t i,
-                              std::uint32_t q, std::uint32_t file, bool earlier_reads) const;
+                              std::uint32_t q, std::uint32_t file, bool order_alone) const;
   // Plain order.
   std::uint64_t first_after(std::uint32_t p, std::uint64_t i, std::uint32_t q) const;
 
@@ -57,10 +58,7 @@ class HappensBefore {
     kIn      // the other's open or sync behind it
   };
   Missing missing(ConsistencyModel model, std::uint32_t p, std::uint64_t i, std::uint32_t q,
-                  std::uint64_t j, std::uint32_t file, bool earlier_reads) const;
-  // Segments of `p` from which on the file is in atomic mode: before them first_visible() may be
-  // more than behind them.
-  std::vector<std::uint64_t> atomic_from(std::uint32_t p, std::uint32_t file) const;
+                  std::uint64_t j, std::uint32_t file, bool order_alone) const;
 
   const std::vector<OrderUnknown>& unknown() const { return unknown_; }
   std::size_t kept_rows() const { return clocks_.held(); }
@@ -71,22 +69,22 @@ class HappensBefore {
   ClockStore& clocks() { return clocks_; }
 
  private:
-  struct Interval {
-    std::uint64_t begin, end;  // segments
+  // Something that lets in what others did: all that is known in segment `knows` is visible from
+  // segment `from` on.
+  struct Entry {
+    std::uint64_t knows, from;
   };
   struct FileLine {  // of one process
-    std::vector<std::uint64_t> commits, closes, opens, syncs_out, syncs_in;
-    std::vector<Interval> atomic;
+    std::vector<std::uint64_t> commits, closes, syncs_out;
+    std::vector<Entry> opens, syncs_in;
   };
   struct Kept {
     std::uint64_t segment;
     ClockStore::Row row;
   };
   const FileLine* line_of(std::uint32_t process, std::uint32_t file) const;
-  std::uint64_t through(const std::vector<std::uint64_t>* out, const std::vector<std::uint64_t>* in,
+  std::uint64_t through(const std::vector<std::uint64_t>* out, const std::vector<Entry>* in,
                         std::uint32_t p, std::uint64_t i, std::uint32_t q) const;
-  std::uint64_t in_atomic_mode(const FileLine* earlier, const FileLine* later, std::uint32_t p,
-                               std::uint64_t i, std::uint32_t q, std::uint64_t otherwise) const;
 
   ClockStore clocks_;
   std::vector<std::vector<Kept>> kept_;                             // by process

@@ -17,11 +17,9 @@ enum FileRole : std::uint8_t {
   kClosesSession = 4,
   kMpiSyncsOut = 8,  // what this process wrote leaves it
   kMpiSyncsIn = 16,  // what others wrote comes in
-  kSetsAtomic = 32,
-  kEndsAtomic = 64
+  kMeetsFirst = 32   // its ranks have all begun before it opens the file
 };
 
-// MPI_File_set_atomicity sets or ends by its argument: the table has it with both.
 struct FileCall {
   std::string_view name;
   std::uint8_t roles;
@@ -33,13 +31,14 @@ struct FileCall {
 struct CollectiveCall {
   std::string_view name;
   CollectiveOrder order;
-  std::string_view amount;  // the argument: 0 where the rank gives nothing, or gets none of a root
+  std::string_view amount;  // the argument that says how much: 0 is nothing
+  bool gives, takes;        // what the rank does not do then
+  bool from_neighbours = false;
 };
 
 struct CommCall {
   std::string_view name;
-  CommMaking making;
-  bool followed;  // false: it is not made by all ranks of one communicator
+  OrderKind kind;  // kMakeComm, kMakeGroup, kUnknown
 };
 
 std::span<const FileCall> file_calls();

@@ -1,9 +1,8 @@
 #include "analyzer/order/models/verdicts.h"
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <tuple>
+#include <set>
+#include <string>
 
 #include "analyzer/order/count_overlaps.h"
 #include "analyzer/order/models/order_table.h"
@@ -28,6 +27,14 @@ SegmentRange segments_of(const SiteRuns& site) {
   return range;
 }
 
+// Whether what an access did is visible to the other by plain order.
+bool needs_order_alone(ConsistencyModel model, const SiteRuns& earlier, const SiteRuns& later) {
+  if (!earlier.write() || model == ConsistencyModel::kPosix) return true;
+  if (earlier.site == nullptr || later.site == nullptr) return false;
+  if (model == ConsistencyModel::kCommit) return earlier.site->commits;
+  return model == ConsistencyModel::kMpiIo && earlier.site->atomic && later.site->atomic;
+}
+
 // Of segments of `a` and ranges of segments of `b`, all pairs that are not properly synchronised.
 // Whether a pair is depends on two steps: what the segment of `a` is visible from, which rises
 // with it, and from where `b` is not before it, which rises, too.
@@ -39,38 +46,36 @@ class WrongPairs {
         p_(static_cast<std::uint32_t>(group.a.process)),
         q_(static_cast<std::uint32_t>(group.b.process)),
         file_(group.a.file),
-        a_reads_(!group.a.write()),
-        b_reads_(!group.b.write()),
+        alone_a_(needs_order_alone(model, group.a, group.b)),
+        alone_b_(needs_order_alone(model, group.b, group.a)),
         of_a_(segments_of(group.a)),
         of_b_(segments_of(group.b)) {}
 
   // `take` gets such ranges of both until it returns false.
   template <class Take>
   void each(Take take) const {
-    // Atomic mode makes later segments visible earlier: each part by itself rises.
-    const std::vector<std::uint64_t> cuts_a = parts(of_a_, p_), cuts_b = parts(of_b_, q_);
-    for (std::size_t a = 0; a + 1 < cuts_a.size(); ++a) {
-      for (std::size_t b = 0; b + 1 < cuts_b.size(); ++b) {
-        if (!each_in({cuts_a[a], cuts_a[a + 1]}, {cuts_b[b], cuts_b[b + 1]}, take)) return;
-      }
+    std::uint64_t least_b = of_b_.from;
+    for (std::uint64_t i = of_a_.from; i < of_a_.until;) {
+      const std::uint64_t visible = from_a(i);
+      // Segments of b that are not before i.
+      least_b = first_where(least_b, of_b_.until, [&](std::uint64_t j) { return from_b(j) > i; });
+      if (least_b == of_b_.until) break;
+      const std::uint64_t end_b = std::min(visible, of_b_.until);
+      // All behind i with the same two answers.
+      std::uint64_t next = first_where(
+          i + 1, of_a_.until, [&](std::uint64_t later) { return from_a(later) != visible; });
+      next = std::min(next, from_b(least_b));
+      if (least_b < end_b && !take(SegmentRange{i, next}, SegmentRange{least_b, end_b})) return;
+      i = next;
     }
   }
 
  private:
-  std::vector<std::uint64_t> parts(SegmentRange range, std::uint32_t process) const {
-    std::vector<std::uint64_t> cuts{range.from, range.until};
-    for (const std::uint64_t from : order_.atomic_from(process, file_)) {
-      if (from > range.from && from < range.until) cuts.push_back(from);
-    }
-    std::sort(cuts.begin(), cuts.end());
-    return cuts;
-  }
-
   std::uint64_t from_a(std::uint64_t i) const {
-    return order_.first_visible(model_, p_, i, q_, file_, a_reads_);
+    return order_.first_visible(model_, p_, i, q_, file_, alone_a_);
   }
   std::uint64_t from_b(std::uint64_t j) const {
-    return order_.first_visible(model_, q_, j, p_, file_, b_reads_);
+    return order_.first_visible(model_, q_, j, p_, file_, alone_b_);
   }
 
   // The least number of [from, until) of which `is` holds, which it does for all behind it.
@@ -98,31 +103,10 @@ class WrongPairs {
     return from;
   }
 
-  template <class Take>
-  bool each_in(SegmentRange of_a, SegmentRange of_b, Take& take) const {
-    std::uint64_t least_b = of_b.from;
-    for (std::uint64_t i = of_a.from; i < of_a.until;) {
-      const std::uint64_t visible = from_a(i);
-      // Segments of b that are not before i.
-      least_b = first_where(least_b, of_b.until, [&](std::uint64_t j) { return from_b(j) > i; });
-      if (least_b == of_b.until) break;
-      const std::uint64_t end_b = std::min(visible, of_b.until);
-      // All behind i with the same two answers.
-      std::uint64_t next = first_where(
-          i + 1, of_a.until, [&](std::uint64_t later) { return from_a(later) != visible; });
-      next = std::min(next, from_b(least_b));
-      if (least_b < end_b && !take(SegmentRange{i, next}, SegmentRange{least_b, end_b})) {
-        return false;
-      }
-      i = next;
-    }
-    return true;
-  }
-
   const HappensBefore& order_;
   ConsistencyModel model_;
   std::uint32_t p_, q_, file_;
-  bool a_reads_, b_reads_;
+  bool alone_a_, alone_b_;
   SegmentRange of_a_, of_b_;
 };
 
@@ -149,18 +133,13 @@ class FileEvents : public EventSink {
     if (file == kNoFile || kind == EventKind::kMpi || kind == EventKind::kProcess) return;
     const FileCall* const found = file_call(call.name());
     if (found == nullptr || found->roles == 0 || !read_arguments(call, arguments_)) return;
-    std::uint8_t roles = found->roles;
     const std::int64_t result = arguments_.result.value_or(0);
     const Layer layer = call.signature()->layer;
     // MPI gives 0, fopen NULL where it failed, others less than 0.
     const bool is_stream = layer == Layer::kStdio && kind == EventKind::kOpen;
     const bool failed = layer == Layer::kMpiIo ? result != 0 : is_stream ? result == 0 : result < 0;
     if (failed) return;
-    if ((roles & kSetsAtomic) != 0) {
-      const bool sets = arguments_.number(*call.signature(), "flag").value_or(0) != 0;
-      roles = sets ? kSetsAtomic : kEndsAtomic;
-    }
-    events.push_back({static_cast<std::uint32_t>(process), file, number, roles});
+    events.push_back({static_cast<std::uint32_t>(process), file, number, found->roles});
   }
 
   std::vector<FileEvent> events;
@@ -175,8 +154,7 @@ std::string who(const ConflictPlace& place) {
 }
 
 // The outermost call of the site.
-std::string call_of(const TraceAccesses& trace, const ConflictPlace& place, const SiteRuns& of) {
-  const CallSite& site = trace.processes[place.process].sites[of.site()];
+std::string call_of(const ConflictPlace& place, const CallSite& site) {
   const auto* const call = site.hdf5 != nullptr  ? site.hdf5
                            : site.mpi != nullptr ? site.mpi
                                                  : site.function;
@@ -210,21 +188,21 @@ std::string missing_text(ConsistencyModel model, HappensBefore::Missing missing,
 }
 
 void find_example(const TraceAccesses& trace, const ConflictGroup& group,
-                  const HappensBefore& order, ConsistencyModel model, SiteVerdict::Model& to) {
+                  const HappensBefore& order, ConsistencyModel model, SiteConflicts::Model& to) {
   const OverlapCounter overlaps(group.a.runs, group.b.runs);
   WrongPairs(group, order, model).each([&](SegmentRange of_a, SegmentRange of_b) {
     const auto found = overlaps.example(of_a, of_b);
     if (!found) return true;
     ConflictPlace first = place_of(trace, found->first, group.a);
     ConflictPlace second = place_of(trace, found->second, group.b);
-    std::string first_call = call_of(trace, first, group.a);
-    std::string second_call = call_of(trace, second, group.b);
+    std::string first_call = call_of(first, *group.a.site);
+    std::string second_call = call_of(second, *group.b.site);
     const auto p = static_cast<std::uint32_t>(first.process);
     const auto q = static_cast<std::uint32_t>(second.process);
-    auto missing =
-        order.missing(model, p, first.segment, q, second.segment, group.a.file, !first.write);
-    const auto other =
-        order.missing(model, q, second.segment, p, first.segment, group.a.file, !second.write);
+    auto missing = order.missing(model, p, first.segment, q, second.segment, group.a.file,
+                                 needs_order_alone(model, group.a, group.b));
+    const auto other = order.missing(model, q, second.segment, p, first.segment, group.a.file,
+                                     needs_order_alone(model, group.b, group.a));
     const bool is_swapped = missing == HappensBefore::Missing::kOrder &&
                             (other != HappensBefore::Missing::kOrder || !first.write);
     if (is_swapped) {
@@ -266,17 +244,16 @@ TraceVerdict verify_traces(std::span<const recorder::TraceIndex> traces) {
     }
   }
 
-  std::vector<ConflictGroup> groups;
-  std::map<std::uint32_t, FileVerdict> files;
+  const std::vector<ConflictGroup> groups = conflict_groups(trace);
+  std::set<std::uint32_t> files;
   ReplayWish wish;
   wish.segments.resize(trace.processes.size());
-  each_conflict_group(trace, [&](const ConflictGroup& group) {
-    groups.push_back(group);
-    files[group.a.file].file = group.a.file;
+  for (const ConflictGroup& group : groups) {
+    files.insert(group.a.file);
     for (const SiteRuns* const site : {&group.a, &group.b}) {
       for (const AccessRun& run : site->runs) add_segments(run, wish.segments[site->process]);
     }
-  });
+  }
   for (std::vector<std::uint64_t>& segments : wish.segments) {
     std::sort(segments.begin(), segments.end());
     segments.erase(std::unique(segments.begin(), segments.end()), segments.end());
@@ -287,43 +264,15 @@ TraceVerdict verify_traces(std::span<const recorder::TraceIndex> traces) {
   const HappensBefore order = replay(recorded_events(traces), std::move(wish));
   result.unknown = order.unknown();
 
-  std::map<std::tuple<std::uint32_t, ConflictKind, std::string, std::string>, SiteVerdict> sites;
-  for (const ConflictGroup& group : groups) {
-    const CallSite& of_a = trace.processes[group.a.process].sites[group.a.site()];
-    const CallSite& of_b = trace.processes[group.b.process].sites[group.b.site()];
-    std::string first = site_text(of_a), second = site_text(of_b);
-    if (std::pair(!group.a.write(), first) > std::pair(!group.b.write(), second)) {
-      std::swap(first, second);
-    }
-    const ConflictKind kind = of_a.truncates || of_b.truncates     ? ConflictKind::kTruncate
-                              : group.a.write() && group.b.write() ? ConflictKind::kWriteWrite
-                                                                   : ConflictKind::kWriteRead;
-    SiteVerdict& site = sites[{group.a.file, kind, first, second}];
-    site.kind = kind;
-    site.first = first;
-    site.second = second;
-    site.pairs = saturating_sum(site.pairs, group.pairs);
+  result.files = find_conflicts(trace, groups, [&](const ConflictGroup& group, SiteConflicts& to) {
     for (std::size_t m = 0; m < kModels; ++m) {
       const std::uint64_t wrong = count_wrong(group, order, kConsistencyModels[m]);
       if (wrong == 0) continue;
-      SiteVerdict::Model& model = site.models[m];
+      SiteConflicts::Model& model = to.models[m];
       model.wrong = saturating_sum(model.wrong, wrong);
       if (!model.example) find_example(trace, group, order, kConsistencyModels[m], model);
     }
-  }
-  for (auto& [key, site] : sites) {
-    FileVerdict& file = files[std::get<0>(key)];
-    file.pairs = saturating_sum(file.pairs, site.pairs);
-    for (std::size_t m = 0; m < kModels; ++m) {
-      file.wrong[m] = saturating_sum(file.wrong[m], site.models[m].wrong);
-    }
-    file.sites.push_back(std::move(site));
-  }
-  for (auto& [number, file] : files) {
-    std::stable_sort(file.sites.begin(), file.sites.end(),
-                     [](const SiteVerdict& a, const SiteVerdict& b) { return a.pairs > b.pairs; });
-    result.files.push_back(std::move(file));
-  }
+  });
   return result;
 }
 

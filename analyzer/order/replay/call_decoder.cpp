@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +19,7 @@ using recorder::CallSignature;
 using recorder::Thing;
 using recorder::Verb;
 
-// Words of a call, each under the names that calls give it.
+// Words of a call.
 enum Word : std::uint8_t {
   kComm,
   kNewComm,
@@ -34,53 +33,36 @@ enum Word : std::uint8_t {
   kGotSource,
   kGotTag,
   kRoot,
-  kColour,
-  kKey,
   kFile,
   kRequests,
   kStatuses,
+  kNewRank,
+  kNewSize,
+  kNewMembers,
   kDims,
-  kSplitType,
+  kPeriods,
+  kSources,
+  kReorder,
+  kCounts,
   kWords
 };
 
-const std::initializer_list<std::string_view> kNames[kWords] = {
-    {"comm", "comm_old", "intracomm", "local_comm", "intercomm"},
-    {"newcomm", "comm_cart", "comm_graph", "comm_dist_graph", "newintracomm", "newintercomm"},
-    {"dest"},
-    {"source"},
-    {"tag"},
-    {"sendtag"},
-    {"recvtag"},
-    {"request"},
-    {"message"},
-    {"got_source"},
-    {"got_tag"},
-    {"root"},
-    {"color"},
-    {"key"},
-    {"file"},
-    {"requests"},
-    {"statuses"},
-    {"dims"},
-    {"split_type"},
-};
+constexpr std::string_view kNames[kWords] = {
+    "comm",     "newcomm",     "dest",    "source",  "tag",     "sendtag",  "recvtag",   "request",
+    "message",  "got_source",  "got_tag", "root",    "file",    "requests", "statuses",  "new_rank",
+    "new_size", "new_members", "dims",    "periods", "sources", "reorder",  "recvcounts"};
 
 struct Plan {
   bool is_event = false;
   OrderKind kind = OrderKind::kPlain;
   CollectiveOrder order = CollectiveOrder::kNothing;
-  CommMaking making = CommMaking::kUnknown;
-  bool partitioned = false, unfollowed = false, on_file = false, of_node = false;
-  std::string_view amount;  // the argument: 0 of it is nothing to give, or to get from a root
+  bool partitioned = false, unfollowed = false, on_file = false;
+  bool keeps_topology = false, synchronous = false, is_lock = false;
+  CollectiveCall collective{};
   std::int8_t amount_place = -1;
   // Among the arguments, behind them the extras; below 0: it has none.
   std::array<std::int8_t, kWords> places{};
 };
-
-bool is_name_of(std::initializer_list<std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 bool has_argument(const CallSignature& signature, std::string_view name) {
   return std::any_of(
@@ -95,6 +77,8 @@ bool plan_message(const CallSignature& signature, Plan& plan) {
   plan.partitioned = has_argument(signature, "partitions") && meaning.persistent;
   if (meaning.verb == Verb::kSends && is_message) {
     plan.kind = meaning.persistent ? OrderKind::kInitSend : OrderKind::kSend;
+    const std::string_view name = signature.name;
+    plan.synchronous = name.starts_with("MPI_Ssend") || name.starts_with("MPI_Issend");
   } else if (meaning.verb == Verb::kReceives && is_message) {
     plan.kind = meaning.persistent                   ? OrderKind::kInitReceive
                 : has_argument(signature, "message") ? OrderKind::kReceiveProbed
@@ -121,12 +105,11 @@ void plan_mpi(const CallSignature& signature, Plan& plan) {
     plan.kind = signature.meaning.persistent ? OrderKind::kInitCollective : OrderKind::kCollective;
     plan.order = call->order;
     plan.unfollowed = call->order == CollectiveOrder::kNothing;
-    plan.amount = call->amount;
+    plan.collective = *call;
   } else if (const CommCall* const made = comm_call(signature.name)) {
-    plan.kind = made->followed ? OrderKind::kMakeComm : OrderKind::kUnknown;
+    plan.kind = made->kind;
+    plan.keeps_topology = signature.meaning.verb == Verb::kDuplicates;
     plan.order = CollectiveOrder::kAllToAll;
-    plan.making = made->making;
-    plan.of_node = has_argument(signature, "split_type");
   } else if (!plan_message(signature, plan)) {
     plan.kind = OrderKind::kUnknown;
     plan.is_event = signature.meaning.verb == Verb::kOrders;
@@ -142,6 +125,9 @@ Plan find_plan(const CallSignature& signature) {
   } else if (kind == EventKind::kProcess) {
     plan.is_event = meaning.verb == Verb::kCreates || meaning.verb == Verb::kCompletes;
     plan.kind = meaning.verb == Verb::kCreates ? OrderKind::kFork : OrderKind::kWaitChild;
+  } else if (kind == EventKind::kLock) {
+    plan.is_event = plan.is_lock = true;
+    plan.kind = OrderKind::kUnknown;
   } else if (signature.layer == Layer::kMpiIo && kind != EventKind::kNone) {
     const FileCall* const call = file_call(signature.name);
     plan.on_file = true;
@@ -153,14 +139,15 @@ Plan find_plan(const CallSignature& signature) {
   for (std::uint8_t word = 0; word < kWords; ++word) {
     std::int8_t at = 0;
     const auto look = [&](std::string_view name) {
-      if (plan.places[word] < 0 && is_name_of(kNames[word], name)) plan.places[word] = at;
+      if (kNames[word] == name) plan.places[word] = at;
       ++at;
     };
     for (const recorder::ArgumentSignature& argument : signature.arguments) look(argument.name);
     for (const std::string_view extra : signature.extras) look(extra);
   }
   for (std::size_t at = 0; at < signature.arguments.size(); ++at) {
-    if (!plan.amount.empty() && signature.arguments[at].name == plan.amount) {
+    const std::string_view amount = plan.collective.amount;
+    if (!amount.empty() && signature.arguments[at].name == amount) {
       plan.amount_place = static_cast<std::int8_t>(at);
     }
   }
@@ -225,6 +212,56 @@ void decode_requests(const Words& words, OrderEvent& event) {
   }
 }
 
+// Ranks in row-major order, as MPI_Cart_create numbers them.
+void add_grid_neighbours(std::span<const std::int64_t> extents,
+                         std::span<const std::int64_t> periods, std::int64_t rank,
+                         std::vector<std::int64_t>& to) {
+  std::int64_t stride = 1;
+  for (std::size_t d = extents.size(); d-- > 0 && extents[d] > 0; stride *= extents[d]) {
+    const std::int64_t here = rank / stride % extents[d];
+    for (const std::int64_t there : {here - 1, here + 1}) {
+      const std::int64_t around = (there + extents[d]) % extents[d];
+      if (around != there && (d >= periods.size() || periods[d] == 0)) continue;
+      to.push_back(rank + (around - here) * stride);
+    }
+  }
+}
+
+void decode_new_comm(const Plan& plan, const Words& words, OrderEvent& event) {
+  event.new_rank = words.number(kNewRank, -1);
+  event.new_size = words.number(kNewSize, 0);
+  event.new_members = words.number(kNewMembers, 0);
+  event.keeps_topology = plan.keeps_topology;
+  if (event.new_rank < 0) {  // it is in none of them
+    event.new_comm = OrderEvent::kNull;
+  } else if (plan.places[kDims] >= 0) {
+    event.has_topology = true;
+    add_grid_neighbours(words.numbers(kDims), words.numbers(kPeriods), event.new_rank,
+                        event.sources);
+  } else if (plan.places[kSources] >= 0 && words.number(kReorder, 1) == 0) {
+    event.has_topology = true;
+    const std::span<const std::int64_t> sources = words.numbers(kSources);
+    event.sources.assign(sources.begin(), sources.end());
+  }
+}
+
+void decode_collective(const Plan& plan, const Words& words, OrderEvent& event) {
+  event.from_neighbours = plan.collective.from_neighbours;
+  if (words.has_no_amount()) {
+    event.gives = !plan.collective.gives;
+    event.takes = !plan.collective.takes;
+  }
+  if (plan.order != CollectiveOrder::kFromSome || event.from_neighbours) return;
+  constexpr std::int64_t kBits = 64;  // a bit for each rank
+  const std::span<const std::int64_t> counts = words.numbers(kCounts);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    for (std::int64_t bit = 0; bit < kBits; ++bit) {
+      const bool moves = (static_cast<std::uint64_t>(counts[i]) >> bit & 1U) != 0;
+      if (moves) event.sources.push_back(static_cast<std::int64_t>(i) * kBits + bit);
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t CallDecoder::comm_of(std::int64_t handle) const {
@@ -238,6 +275,7 @@ bool CallDecoder::decode(const recorder::Call& call, OrderEvent& event) {
   if (signature == nullptr) return false;
   const Plan& plan = plan_of(*signature);
   if (!plan.is_event || !read_arguments(call, arguments_)) return false;
+  if (plan.is_lock && call.layers() != 0) return false;  // a library's own
   const Words words(plan, arguments_);
   const std::int64_t result = arguments_.result.value_or(-1);
   event.kind = plan.kind;
@@ -249,8 +287,8 @@ bool CallDecoder::decode(const recorder::Call& call, OrderEvent& event) {
   }
   if (result != 0 && plan.kind != OrderKind::kComplete) return false;
   event.order = plan.order;
-  event.making = plan.making;
   event.partitioned = plan.partitioned;
+  event.synchronous = plan.synchronous;
   event.unfollowed = plan.unfollowed;
   event.on_file = plan.on_file && plan.kind != OrderKind::kMakeFile;
   event.request = words.number(kRequest, OrderEvent::kBlocking);
@@ -265,17 +303,8 @@ bool CallDecoder::decode(const recorder::Call& call, OrderEvent& event) {
   event.got_source = words.number(kGotSource, OrderEvent::kNothingReceived);
   event.got_tag = words.number(kGotTag, OrderEvent::kNothingReceived);
   event.root = words.number(kRoot, 0);
-  event.colour = words.number(plan.of_node ? kSplitType : kColour, 0);
-  if (plan.of_node && event.colour >= 0) event.colour = host_;
-  event.key = words.number(kKey, 0);
-  if (plan.making == CommMaking::kFirst) {
-    event.key = 1;
-    for (const std::int64_t extent : words.numbers(kDims)) event.key *= extent;
-    if (words.numbers(kDims).empty()) event.making = CommMaking::kCopy;
-  }
-  if (words.has_no_amount()) {
-    (plan.order == CollectiveOrder::kRootToAll ? event.takes : event.gives) = false;
-  }
+  if (plan.places[kNewRank] >= 0) decode_new_comm(plan, words, event);
+  if (!plan.collective.name.empty()) decode_collective(plan, words, event);
   switch (plan.kind) {
     case OrderKind::kComplete:
       decode_requests(words, event);

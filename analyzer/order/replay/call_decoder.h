@@ -19,11 +19,9 @@ class CallDecoder {
     std::int64_t world = 0x44000000, self = 0x44000001;
   };
 
-  // The process of a process id on the same host, UINT32_MAX if it has no record; the number of
-  // the host.
-  CallDecoder(std::function<std::uint32_t(std::int64_t)> process_of, std::int64_t host,
-              FixedComms fixed)
-      : process_of_(std::move(process_of)), host_(host), fixed_(fixed) {}
+  // The process of a process id on the same host, UINT32_MAX if it has no record.
+  CallDecoder(std::function<std::uint32_t(std::int64_t)> process_of, FixedComms fixed)
+      : process_of_(std::move(process_of)), fixed_(fixed) {}
 
   // Fills a cleared event, but for its number. False: the call orders nothing.
   bool decode(const recorder::Call& call, OrderEvent& event);
@@ -32,7 +30,6 @@ class CallDecoder {
   std::int64_t comm_of(std::int64_t handle) const;
 
   std::function<std::uint32_t(std::int64_t)> process_of_;
-  std::int64_t host_;
   FixedComms fixed_;
   recorder::CallArguments arguments_;
 };

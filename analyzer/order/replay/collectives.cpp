@@ -4,7 +4,7 @@
 
 namespace iotune::analyzer {
 
-CommId Collectives::add(std::shared_ptr<const Members> members) {
+CommId Collectives::add(std::shared_ptr<Members> members) {
   Comm comm;
   comm.calls.resize(members->size());
   comm.members = std::move(members);
@@ -12,11 +12,80 @@ CommId Collectives::add(std::shared_ptr<const Members> members) {
   return static_cast<CommId>(comms_.size() - 1);
 }
 
+CommId Collectives::made(const CommOrigin& origin, std::uint64_t number, std::uint32_t process,
+                         const OrderEvent& event) {
+  const auto of_parent = static_cast<std::int64_t>(members(origin.parent).size());
+  if (event.new_size > of_parent || event.new_rank < 0 || event.new_rank >= event.new_size) {
+    return kUnknownComm;
+  }
+  const auto size = static_cast<std::size_t>(event.new_size);
+  const auto [found, is_new] = made_.try_emplace({origin, number}, kUnknownComm);
+  if (is_new) found->second = add(std::make_shared<Members>(size));
+  Members& members = *comms_[found->second].members;
+  if (members.size() != size || members.process(event.new_rank) != Members::kNotYet) {
+    return kUnknownComm;
+  }
+  members.set(static_cast<std::size_t>(event.new_rank), process);
+  return found->second;
+}
+
+CommId Collectives::opened(const CommOrigin& origin, std::uint64_t number) {
+  const auto [found, is_new] = made_.try_emplace({origin, number}, kUnknownComm);
+  if (is_new) found->second = add(comms_[origin.parent].members);
+  return found->second;
+}
+
 Part Collectives::next_part(CommId comm, std::uint32_t process, const OrderEvent& event) {
   Part part{comm, 0, comms_[comm].members->rank(process), event.takes};
   if (part.rank == SIZE_MAX) return {};
   part.number = comms_[comm].calls[part.rank]++;
   return part;
+}
+
+bool Collectives::gets_from_all(const Instance& at, std::size_t rank) {
+  switch (at.order) {
+    case CollectiveOrder::kAllToAll:
+      return true;
+    case CollectiveOrder::kAllToRoot:
+      return static_cast<std::int64_t>(rank) == at.root;
+    case CollectiveOrder::kFromSome:
+      return at.sources[rank].size() + 1 == at.came.size();
+    default:
+      return false;
+  }
+}
+
+template <class Take>
+void Collectives::each_source(const Instance& at, std::size_t rank, Take take) {
+  const auto size = static_cast<std::int64_t>(at.came.size());
+  const auto self = static_cast<std::int64_t>(rank);
+  switch (at.order) {
+    case CollectiveOrder::kRootToAll:
+      if (at.root >= 0 && at.root < size && at.root != self) take(at.root);
+      break;
+    case CollectiveOrder::kLowerToHigher:
+      for (std::int64_t lower = 0; lower < self && take(lower);) ++lower;
+      break;
+    case CollectiveOrder::kFromSome:
+      for (const std::int64_t source : at.sources[rank]) {
+        if (!take(source)) break;
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+// Each other rank once.
+std::vector<std::int64_t> Collectives::sources_of(const OrderEvent& event, const Part& part) const {
+  std::vector<std::int64_t> found = event.sources;
+  const auto size = static_cast<std::int64_t>(members(part.comm).size());
+  std::erase_if(found, [&](std::int64_t rank) {
+    return rank < 0 || rank >= size || rank == static_cast<std::int64_t>(part.rank);
+  });
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 std::optional<std::string> Collectives::arrive(const Part& part, const OrderEvent& event,
@@ -29,13 +98,14 @@ std::optional<std::string> Collectives::arrive(const Part& part, const OrderEven
     at.name = event.name;
     at.first = now.process;
     at.order = event.order;
-    at.kind = event.kind;
-    at.making = event.making;
     at.root = event.root;
     at.came.resize(size);
-    if (event.making == CommMaking::kColours) at.colours.resize(size, {-1, 0});
-    at.first_ranks = event.key;
-    if (at.order == CollectiveOrder::kLowerToHigher) at.by_rank.resize(size);
+    if (at.order == CollectiveOrder::kRootToAll) at.known.resize(1);
+    if (at.order == CollectiveOrder::kLowerToHigher) at.known.resize(size);
+    if (at.order == CollectiveOrder::kFromSome) {
+      at.known.resize(size);
+      at.sources.resize(size);
+    }
   }
   ++at.arrived;
   at.came[part.rank] = 1;
@@ -49,35 +119,24 @@ std::optional<std::string> Collectives::arrive(const Part& part, const OrderEven
       return (*names_)[process] + " calls " + std::string(name) +
              (has_root(order) ? " with root " + std::to_string(root) : "");
     };
-    wrong = call_of(at.first, at.name, at.order, at.root) + " where " +
-            call_of(now.process, event.name, event.order, event.root);
-    if (at.given_up) wrong.reset();  // said already
-    drop_rows(at);
-    at.given_up = true;
+    if (!at.given_up) {  // else it was said already
+      wrong = call_of(at.first, at.name, at.order, at.root) + " where " +
+              call_of(now.process, event.name, event.order, event.root);
+    }
+    give_up(part);
   }
-  if (!at.colours.empty()) at.colours[part.rank] = {event.colour, event.key};
-  if (at.given_up || !event.gives) {
-    if (part.rank == static_cast<std::size_t>(at.root)) at.has_root = true;
+  if (!at.sources.empty()) at.sources[part.rank] = sources_of(event, part);
+  const bool is_root = static_cast<std::int64_t>(part.rank) == at.root;
+  const bool gives = event.gives && !at.given_up &&
+                     (is_root || at.order != CollectiveOrder::kRootToAll) &&
+                     at.order != CollectiveOrder::kNothing;
+  const bool alone = at.order == CollectiveOrder::kRootToAll;
+  if (gives && !alone && at.order != CollectiveOrder::kLowerToHigher) join(at, now);
+  if (gives && !at.known.empty()) {
+    at.known[alone ? 0 : part.rank] = now;
+  } else {
     now.drop(*clocks_);
-    return wrong;
   }
-  switch (at.order) {
-    case CollectiveOrder::kRootToAll:
-      if (static_cast<std::int64_t>(part.rank) != at.root) break;
-      at.has_root = true;
-      at.root_knows = now;
-      return wrong;
-    case CollectiveOrder::kAllToAll:
-    case CollectiveOrder::kAllToRoot:
-      join(at, now);
-      break;
-    case CollectiveOrder::kLowerToHigher:
-      at.by_rank[part.rank] = now;
-      return wrong;
-    case CollectiveOrder::kNothing:
-      break;
-  }
-  now.drop(*clocks_);
   return wrong;
 }
 
@@ -96,37 +155,29 @@ void Collectives::join(Instance& at, const Snapshot& now) {
 
 bool Collectives::may_end(const Part& part) const {
   const Instance& at = instance(part);
-  if (at.given_up) return true;
-  if (at.kind != OrderKind::kCollective) return at.arrived == at.came.size();
-  if (!part.takes) return true;
-  switch (at.order) {
-    case CollectiveOrder::kNothing:
-      return true;
-    case CollectiveOrder::kAllToAll:
-      return at.arrived == at.came.size();
-    case CollectiveOrder::kRootToAll:
-      return at.has_root || static_cast<std::int64_t>(part.rank) == at.root;
-    case CollectiveOrder::kAllToRoot:
-      return static_cast<std::int64_t>(part.rank) != at.root || at.arrived == at.came.size();
-    case CollectiveOrder::kLowerToHigher:
-      return std::all_of(at.came.begin(), at.came.begin() + static_cast<std::ptrdiff_t>(part.rank),
-                         [](char came) { return came != 0; });
-  }
-  return true;
+  if (at.given_up || !part.takes) return true;
+  if (gets_from_all(at, part.rank)) return at.arrived == at.came.size();
+  bool all_came = true;
+  each_source(at, part.rank, [&](std::int64_t rank) {
+    return all_came = at.came[static_cast<std::size_t>(rank)] != 0;
+  });
+  return all_came;
 }
 
 std::vector<std::uint32_t> Collectives::missing(const Part& part) const {
   const Instance& at = instance(part);
   const Members& members = *comms_[part.comm].members;
   std::vector<std::uint32_t> result;
-  const bool root_alone =
-      at.kind == OrderKind::kCollective && at.order == CollectiveOrder::kRootToAll;
-  const std::size_t end = at.order == CollectiveOrder::kLowerToHigher ? part.rank : at.came.size();
-  for (std::size_t rank = 0; rank < end; ++rank) {
-    const bool waits = !root_alone || static_cast<std::int64_t>(rank) == at.root;
-    if (waits && at.came[rank] == 0) {
-      result.push_back(members.process(static_cast<std::int64_t>(rank)));
+  const auto add_if_missing = [&](std::int64_t rank) {
+    if (at.came[static_cast<std::size_t>(rank)] == 0) result.push_back(members.process(rank));
+    return true;
+  };
+  if (gets_from_all(at, part.rank)) {
+    for (std::size_t rank = 0; rank < at.came.size(); ++rank) {
+      add_if_missing(static_cast<std::int64_t>(rank));
     }
+  } else {
+    each_source(at, part.rank, add_if_missing);
   }
   return result;
 }
@@ -140,8 +191,7 @@ void Collectives::drop_rows(Instance& at) {
     if (*row != ClockStore::kNone) clocks_->drop(*row);
     *row = ClockStore::kNone;
   }
-  at.root_knows.drop(*clocks_);
-  for (Snapshot& snapshot : at.by_rank) snapshot.drop(*clocks_);
+  for (Snapshot& known : at.known) known.drop(*clocks_);
 }
 
 void Collectives::give_up(const Part& part) {
@@ -150,59 +200,19 @@ void Collectives::give_up(const Part& part) {
   drop_rows(at);
 }
 
-void Collectives::make(const Part& part) {
-  const std::shared_ptr<const Members> old = comms_[part.comm].members;
-  std::vector<CommId> made_for(old->size(), kUnknownComm);
-  const Instance& at = instance(part);
-  if (at.kind == OrderKind::kMakeFile || at.making == CommMaking::kCopy) {
-    std::fill(made_for.begin(), made_for.end(), add(old));
-  } else if (at.making == CommMaking::kFirst) {
-    const auto size = static_cast<std::ptrdiff_t>(
-        std::clamp<std::int64_t>(at.first_ranks, 0, static_cast<std::int64_t>(old->size())));
-    std::vector<std::uint32_t> processes = old->processes();
-    processes.resize(static_cast<std::size_t>(size));
-    const CommId made = add(std::make_shared<const Members>(std::move(processes)));
-    std::fill(made_for.begin(), made_for.begin() + size, made);
-  } else if (at.making == CommMaking::kColours) {
-    for (const auto& [colour, ranks] : split_by_colour(at.colours)) {
-      std::vector<std::uint32_t> processes;
-      for (const std::size_t rank : ranks) {
-        processes.push_back(old->process(static_cast<std::int64_t>(rank)));
-      }
-      const CommId made = add(std::make_shared<const Members>(std::move(processes)));
-      for (const std::size_t rank : ranks) made_for[rank] = made;
-    }
-  }
-  Instance& same = instance(part);  // comms_ may have grown
-  same.made_for = std::move(made_for);
-  same.made = true;
-}
-
-CommId Collectives::end(const Part& part, ClockStore::Row& row) {
-  if (instance(part).kind != OrderKind::kCollective && !instance(part).made &&
-      !instance(part).given_up) {
-    make(part);
-  }
+bool Collectives::end(const Part& part, ClockStore::Row& row) {
   Instance& at = instance(part);
-  const CommId made = at.made_for.empty() ? kUnknownComm : at.made_for[part.rank];
-  if (part.takes && !at.given_up) {
-    switch (at.order) {
-      case CollectiveOrder::kAllToRoot:
-        if (static_cast<std::int64_t>(part.rank) != at.root) break;
-        [[fallthrough]];
-      case CollectiveOrder::kAllToAll:
-        if (at.joined != ClockStore::kNone) clocks_->raise(row, at.joined);
-        break;
-      case CollectiveOrder::kRootToAll:
-        if (at.root_knows) at.root_knows.raise_in(*clocks_, row);
-        break;
-      case CollectiveOrder::kLowerToHigher:
-        for (std::size_t rank = 0; rank < part.rank; ++rank) {
-          if (at.by_rank[rank]) at.by_rank[rank].raise_in(*clocks_, row);
-        }
-        break;
-      case CollectiveOrder::kNothing:
-        break;
+  const bool is_whole = !at.given_up;
+  if (part.takes && is_whole) {
+    if (!gets_from_all(at, part.rank)) {
+      each_source(at, part.rank, [&](std::int64_t rank) {
+        const bool alone = at.order == CollectiveOrder::kRootToAll;
+        const Snapshot& known = at.known[alone ? 0 : static_cast<std::size_t>(rank)];
+        if (known) known.raise_in(*clocks_, row);
+        return true;
+      });
+    } else if (at.joined != ClockStore::kNone) {
+      clocks_->raise(row, at.joined);
     }
   }
   ++at.ended;
@@ -212,7 +222,7 @@ CommId Collectives::end(const Part& part, ClockStore::Row& row) {
     comm.open.pop_front();
     ++comm.base;
   }
-  return made;
+  return is_whole;
 }
 
 }  // namespace iotune::analyzer

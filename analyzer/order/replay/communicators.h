@@ -1,12 +1,11 @@
-// Communicators of a run, named off line: by their parent, which creation on it made them, and the
-// colour. Files are communicators too: the collectives on one handle.
+// Communicators of a run, named off line: by their parent, their members, and which creation of
+// these on it made them. Files are communicators too: the collectives on one handle.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace iotune::analyzer {
@@ -14,10 +13,15 @@ namespace iotune::analyzer {
 // Processes by rank, and back.
 class Members {
  public:
-  static constexpr std::uint32_t kAbsent = UINT32_MAX;  // a rank without a record
+  static constexpr std::uint32_t kAbsent = UINT32_MAX;      // a rank without a record
+  static constexpr std::uint32_t kNotYet = UINT32_MAX - 1;  // one that has not said yet who it is
 
-  explicit Members(std::vector<std::uint32_t> processes);
+  explicit Members(const std::vector<std::uint32_t>& processes) : processes_(processes.size()) {
+    for (std::size_t rank = 0; rank < processes.size(); ++rank) set(rank, processes[rank]);
+  }
+  explicit Members(std::size_t size) : processes_(size, kNotYet) {}
 
+  static bool is_process(std::uint32_t process) { return process < kNotYet; }
   std::size_t size() const { return processes_.size(); }
   std::uint32_t process(std::int64_t rank) const {
     return rank >= 0 && static_cast<std::size_t>(rank) < processes_.size()
@@ -29,7 +33,10 @@ class Members {
     const auto found = ranks_.find(process);
     return found == ranks_.end() ? SIZE_MAX : found->second;
   }
-  const std::vector<std::uint32_t>& processes() const { return processes_; }
+  void set(std::size_t rank, std::uint32_t process) {
+    processes_[rank] = process;
+    if (is_process(process)) ranks_.emplace(process, rank);
+  }
 
  private:
   std::vector<std::uint32_t> processes_;
@@ -39,13 +46,12 @@ class Members {
 using CommId = std::uint32_t;
 constexpr CommId kUnknownComm = UINT32_MAX;
 
-// What a member says when it makes a communicator by colours.
-struct MemberColour {
-  std::int64_t colour = 0, key = 0;
+// What a communicator, or an open file, was made from.
+struct CommOrigin {
+  CommId parent;
+  std::int64_t members;  // as its members say them; of a file 0
+  std::int64_t tag;      // of MPI_Comm_create_group, else 0
+  auto operator<=>(const CommOrigin&) const = default;
 };
-
-// Of each colour the old ranks in their new order. Colours below 0 belong to nobody.
-std::vector<std::pair<std::int64_t, std::vector<std::size_t>>> split_by_colour(
-    const std::vector<MemberColour>& by_rank);
 
 }  // namespace iotune::analyzer

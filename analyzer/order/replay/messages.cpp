@@ -28,7 +28,8 @@ Messages::Slot& Messages::slot(Channel& channel, std::uint64_t number) {
 
 void Messages::drain(Channel& channel) {
   while (channel.head < channel.slots.size() && channel.slots[channel.head].done &&
-         channel.base < channel.sends && channel.base < channel.posts) {
+         !channel.slots[channel.head].waits && channel.base < channel.sends &&
+         channel.base < channel.posts) {
     ++channel.head;
     ++channel.base;
   }
@@ -50,19 +51,31 @@ void Messages::drain(Channel& channel) {
   std::erase_if(channels_, [&](const auto& entry) { return is_empty(entry.second); });
 }
 
-void Messages::send(const ChannelKey& key, Snapshot snapshot) {
+Posted Messages::send(const ChannelKey& key, Snapshot snapshot, bool synchronous) {
   Channel& channel = channels_[key];
-  Slot& at = slot(channel, channel.sends++);
+  const Posted sent{key, channel.sends++};
+  Slot& at = slot(channel, sent.number);
+  at.waits = synchronous;
+  if (!synchronous) at.post.drop(*clocks_);
   if (at.done) {
     snapshot.drop(*clocks_);
     drain(channel);
   } else {
     at.snapshot = snapshot;
   }
+  return sent;
 }
 
-Posted Messages::post(const ChannelKey& key) {
-  return {key, channels_[key].posts++};
+Posted Messages::post(const ChannelKey& key, Snapshot snapshot) {
+  Channel& channel = channels_[key];
+  const Posted posted{key, channel.posts++};
+  Slot& at = slot(channel, posted.number);
+  if (channel.sends > posted.number && !at.waits) {
+    snapshot.drop(*clocks_);
+  } else {
+    at.post = snapshot;
+  }
+  return posted;
 }
 
 bool Messages::sent(const Posted& posted) const {
@@ -78,6 +91,25 @@ Snapshot Messages::take(const Posted& posted) {
   at.done = true;
   drain(channel);
   return result;
+}
+
+bool Messages::was_posted(const Posted& sent) const {
+  const auto found = channels_.find(sent.channel);
+  return found != channels_.end() && found->second.posts > sent.number;
+}
+
+Snapshot Messages::take_post(const Posted& sent) {
+  Channel& channel = channels_[sent.channel];
+  Slot& at = slot(channel, sent.number);
+  const Snapshot result = at.post;
+  at.post = Snapshot();
+  at.waits = false;
+  drain(channel);
+  return result;
+}
+
+void Messages::give_up_post(const Posted& sent) {
+  take_post(sent).drop(*clocks_);
 }
 
 void Messages::give_up(const Posted& posted) {

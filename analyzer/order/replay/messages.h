@@ -23,7 +23,7 @@ struct ChannelHash {
   std::size_t operator()(const ChannelKey& key) const;
 };
 
-// Place of a receive among those of its channel.
+// Place of a receive, or of a send, among those of its channel.
 struct Posted {
   ChannelKey channel;
   std::uint64_t number;
@@ -33,20 +33,26 @@ class Messages {
  public:
   explicit Messages(ClockStore& clocks) : clocks_(&clocks) {}
 
-  // Takes over the snapshot's hold.
-  void send(const ChannelKey& channel, Snapshot snapshot);
-  Posted post(const ChannelKey& channel);
+  // Both take over the snapshot's hold. A synchronous send waits for its receive: take_post() or
+  // give_up_post() follows.
+  Posted send(const ChannelKey& channel, Snapshot snapshot, bool synchronous);
+  Posted post(const ChannelKey& channel, Snapshot snapshot);
   // Whether it was sent already.
   bool sent(const Posted& posted) const;
   // The send's snapshot, which the caller drops. It must have been sent.
   Snapshot take(const Posted& posted);
   // Nobody will take it.
   void give_up(const Posted& posted);
+  // The same of a synchronous send: whether its receive was posted, and the receive's snapshot.
+  bool was_posted(const Posted& sent) const;
+  Snapshot take_post(const Posted& sent);
+  void give_up_post(const Posted& sent);
 
  private:
   struct Slot {
-    Snapshot snapshot;
-    bool done = false;
+    Snapshot snapshot, post;  // of the send, and of the receive
+    bool done = false;        // the receive's part
+    bool waits = false;       // the synchronous send's
   };
   struct Channel {
     std::uint64_t base = 0, sends = 0, posts = 0;

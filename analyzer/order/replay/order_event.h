@@ -14,7 +14,8 @@ enum class CollectiveOrder : std::uint8_t {
   kAllToAll,
   kRootToAll,
   kAllToRoot,
-  kLowerToHigher  // ranks
+  kLowerToHigher,  // ranks
+  kFromSome        // each rank names those that it gets data from: `sources`
 };
 
 enum class OrderKind : std::uint8_t {
@@ -31,18 +32,12 @@ enum class OrderKind : std::uint8_t {
   kComplete,
   kFreeRequest,
   kCollective,
-  kMakeComm,  // collective on `comm`
-  kMakeFile,  // MPI_File_open: new_comm is the file's handle, on which there are collectives then
+  kMakeComm,   // collective on `comm`
+  kMakeGroup,  // collective on the communicator that it makes of some of `comm`
+  kMakeFile,   // MPI_File_open: new_comm is the file's handle, on which there are collectives then
   kFork,
   kWaitChild,
   kUnknown  // what orders ranks in a way that is not followed
-};
-
-enum class CommMaking : std::uint8_t {
-  kCopy,     // the same ranks in the same order
-  kColours,  // by colour, in the order of key and old rank
-  kFirst,    // so many of the first ranks as `key` says
-  kUnknown
 };
 
 struct Completion {
@@ -59,33 +54,42 @@ struct OrderEvent {
 
   OrderKind kind = OrderKind::kPlain;
   CollectiveOrder order = CollectiveOrder::kNothing;
-  CommMaking making = CommMaking::kUnknown;
   bool gives = true, takes = true;  // of a collective: false where this rank's counts are zero
   bool partitioned = false;
+  bool synchronous = false;  // a send that ends when its receive has begun
   bool unfollowed = false;   // what a collective orders is not known
   std::uint64_t number = 0;  // among all events of the process, also those that order nothing
+  std::uint64_t inside = 0;  // the events just before it that ran inside it, of a collective
   std::string_view name;     // of the function; its text stays
   std::int64_t request = kBlocking;  // of what begins
   std::int64_t comm = kNull;         // or a file's handle, where on_file
   bool on_file = false;
   std::int64_t new_comm = kNull;
+  // Of the communicator that is made: this process's rank, the ranks, and what they have in common;
+  // 0: who they are is not known.
+  std::int64_t new_rank = -1, new_size = 0, new_members = 0;
   std::int64_t to = kProcNull, tag = 0;         // of a send
   std::int64_t from = kProcNull, from_tag = 0;  // of a receive, as asked for
   std::int64_t got_source = kNothingReceived, got_tag = kNothingReceived;  // where it ends here
-  std::int64_t root = 0, colour = 0, key = 0;
+  std::int64_t root = 0;
   std::uint32_t process = UINT32_MAX;  // that was forked or has ended
   std::vector<Completion> completed;
   std::vector<std::int64_t> handles;
+  // Ranks. Of what makes a communicator with a known topology, the neighbours that give.
+  std::vector<std::int64_t> sources;
+  bool has_topology = false, keeps_topology = false;
+  bool from_neighbours = false;  // `sources` are those of the communicator
 
   // Keeps the vectors' memory.
   void clear() {
-    std::vector<Completion> kept_completed = std::move(completed);
-    std::vector<std::int64_t> kept_handles = std::move(handles);
-    kept_completed.clear();
-    kept_handles.clear();
-    *this = OrderEvent();
-    completed = std::move(kept_completed);
-    handles = std::move(kept_handles);
+    OrderEvent empty;
+    empty.completed.swap(completed);
+    empty.handles.swap(handles);
+    empty.sources.swap(sources);
+    empty.completed.clear();
+    empty.handles.clear();
+    empty.sources.clear();
+    *this = std::move(empty);
   }
 };
 

@@ -78,6 +78,7 @@ void PostedReceives::ends(const Active& receive, std::int64_t source, std::int64
 }
 
 void PostedReceives::never_ends(const Active& receive) {
+  all_known_ &= !receive.wildcard;
   exceptions_.push_back(
       {receive.number, 0, 0,
        receive.wildcard ? ReceiveFate::Kind::kNothing : ReceiveFate::Kind::kUnread});

@@ -27,6 +27,9 @@ class PostedReceives {
  public:
   explicit PostedReceives(OrderEventSource& source);
 
+  // False: some wildcard took a message of which nothing is known, or none.
+  bool all_known() const { return all_known_; }
+
   // The fates in order, one call a receive.
   ReceiveFate next();
 
@@ -56,6 +59,7 @@ class PostedReceives {
   std::unordered_map<std::int64_t, Active> active_;
   std::unordered_map<std::int64_t, Persistent> persistent_;
   std::vector<Exception> exceptions_;  // all but kAsAsked
+  bool all_known_ = true;
   std::uint64_t posted_ = 0, asked_ = 0;
   std::size_t next_ = 0;
 };

@@ -15,6 +15,7 @@ ProcessLine::ProcessLine(ReplayState& state, OrderEventSource& source, std::uint
       wanted_(std::move(wanted)),
       world_(world) {
   source.rewind();
+  state.unsure[self] = receives_.all_known() ? 0 : 1;
 }
 
 Snapshot ProcessLine::now() const {
@@ -80,8 +81,8 @@ CommId ProcessLine::comm_of(const OrderEvent& event) {
   if (event.comm == OrderEvent::kWorld && !event.on_file) return world_;
   if (event.comm == OrderEvent::kSelf && !event.on_file) {
     if (alone_ == kUnknownComm) {
-      alone_ = state_->collectives.add(
-          std::make_shared<const Members>(std::vector<std::uint32_t>{self_}));
+      alone_ =
+          state_->collectives.add(std::make_shared<Members>(std::vector<std::uint32_t>{self_}));
     }
     return alone_;
   }
@@ -90,9 +91,20 @@ CommId ProcessLine::comm_of(const OrderEvent& event) {
   return found == handles.end() ? kUnknownComm : found->second;
 }
 
-void ProcessLine::bind(const Operation& operation, CommId made) {
+CommId ProcessLine::made_by(const OrderEvent& event, CommId comm) {
+  const bool is_file = event.kind == OrderKind::kMakeFile;
+  if (comm == kUnknownComm || (!is_file && event.new_members == 0)) return kUnknownComm;
+  const CommOrigin origin{comm, is_file ? 0 : event.new_members,
+                          event.kind == OrderKind::kMakeGroup ? event.tag : 0};
+  const std::uint64_t number = made_[origin]++;
+  return is_file ? state_->collectives.opened(origin, number)
+                 : state_->collectives.made(origin, number, self_, event);
+}
+
+void ProcessLine::bind(const Operation& operation, bool is_whole) {
   if (operation.new_comm == OrderEvent::kNull) return;
-  (operation.makes_file ? files_ : comms_)[operation.new_comm] = made;
+  (operation.makes_file ? files_ : comms_)[operation.new_comm] =
+      is_whole ? operation.made : kUnknownComm;
 }
 
 std::uint32_t ProcessLine::next_series(const OrderEvent& event, CommId comm) {
@@ -105,15 +117,20 @@ std::uint32_t ProcessLine::next_series(const OrderEvent& event, CommId comm) {
   return ++state_->partitioned[{sends, {comm, from, to, tag}}];
 }
 
-void ProcessLine::send(const OrderEvent& event, CommId comm, std::uint32_t series) {
-  if (event.to == OrderEvent::kProcNull) return;
+ProcessLine::Operation ProcessLine::send(const OrderEvent& event, CommId comm,
+                                         std::uint32_t series) {
+  Operation result;
+  if (event.to == OrderEvent::kProcNull) return result;
   if (comm == kUnknownComm) {
     unknown("messages on communicators whose ranks are not known");
-    return;
+    return result;
   }
   const std::uint32_t to = state_->collectives.members(comm).process(event.to);
-  if (to == Members::kAbsent) return;
-  state_->messages.send({comm, self_, to, event.tag, series}, now());
+  if (!Members::is_process(to)) return result;
+  const bool waits = event.synchronous && state_->unsure[to] == 0;
+  result.posted = state_->messages.send({comm, self_, to, event.tag, series}, now(), waits);
+  if (waits) result.kind = Operation::Kind::kSend;
+  return result;
 }
 
 ProcessLine::Operation ProcessLine::receive(const OrderEvent& event, CommId comm,
@@ -136,11 +153,11 @@ ProcessLine::Operation ProcessLine::receive(const OrderEvent& event, CommId comm
     return result;
   }
   const std::uint32_t from = state_->collectives.members(comm).process(source);
-  if (from == Members::kAbsent) {
+  if (!Members::is_process(from)) {
     unknown("messages of ranks that have no record");
     return result;
   }
-  result.posted = state_->messages.post({comm, from, self_, tag, series});
+  result.posted = state_->messages.post({comm, from, self_, tag, series}, now());
   if (is_read) {
     result.kind = Operation::Kind::kReceive;
   } else {
@@ -149,24 +166,41 @@ ProcessLine::Operation ProcessLine::receive(const OrderEvent& event, CommId comm
   return result;
 }
 
-ProcessLine::Operation ProcessLine::collective(const OrderEvent& event, CommId comm) {
+ProcessLine::Operation ProcessLine::collective(OrderEvent& event, CommId comm) {
   Operation result;
   if (event.unfollowed) {
     unknown(std::string(event.name) + " orders processes in a way that is not followed");
   }
   result.new_comm = event.new_comm;
   result.makes_file = event.kind == OrderKind::kMakeFile;
+  if (event.kind != OrderKind::kCollective) result.made = made_by(event, comm);
+  const auto around = neighbours_.find(comm);
+  if (event.has_topology) {
+    neighbours_[result.made] = event.sources;
+  } else if (event.keeps_topology && around != neighbours_.end()) {
+    neighbours_[result.made] = std::vector(around->second);
+  }
+  if (event.from_neighbours && around != neighbours_.end()) {
+    event.sources = around->second;
+  } else if (event.from_neighbours) {
+    unknown(std::string(event.name) + " on a topology that is not recorded");
+    event.takes = false;
+  }
+  if (event.kind == OrderKind::kMakeGroup) comm = result.made;
   Part part;
   if (comm != kUnknownComm) part = state_->collectives.next_part(comm, self_, event);
   if (part.comm == kUnknownComm) {
     unknown(event.on_file ? "collectives on files whose ranks are not known"
                           : "collectives on communicators whose ranks are not known");
-    bind(result, kUnknownComm);
+    bind(result, false);
     return result;
   }
   result.kind = Operation::Kind::kCollective;
   result.part = part;
-  const auto wrong = state_->collectives.arrive(part, event, now());
+  // What ran inside the call did so behind its begin, which is all that others wait for.
+  Snapshot begin = now();
+  begin.over -= event.inside;
+  const auto wrong = state_->collectives.arrive(part, event, begin);
   if (wrong) unknown(*wrong);
   return result;
 }
@@ -185,6 +219,8 @@ void ProcessLine::forget(std::int64_t request) {
   if (found == active_.end()) return;
   if (found->second.kind == Operation::Kind::kReceive) {
     state_->messages.give_up(found->second.posted);
+  } else if (found->second.kind == Operation::Kind::kSend) {
+    state_->messages.give_up_post(found->second.posted);
   }
   active_.erase(found);
 }
@@ -194,7 +230,7 @@ void ProcessLine::start(Persistent& request, std::int64_t handle) {
   event.request = handle;
   switch (request.event.kind) {
     case OrderKind::kInitSend:
-      send(event, request.comm, request.series);
+      put(event, send(event, request.comm, request.series));
       break;
     case OrderKind::kInitReceive:
       put(event, receive(event, request.comm, request.series));
@@ -217,8 +253,7 @@ void ProcessLine::begin() {
       if (event_.new_comm != OrderEvent::kNull) comms_[event_.new_comm] = kUnknownComm;
       break;
     case OrderKind::kSend:
-      if (event_.request != OrderEvent::kBlocking) forget(event_.request);
-      send(event_, comm_of(event_), 0);
+      put(event_, send(event_, comm_of(event_), 0));
       break;
     case OrderKind::kReceive:
       put(event_, receive(event_, comm_of(event_), 0));
@@ -262,6 +297,7 @@ void ProcessLine::begin() {
       break;
     case OrderKind::kCollective:
     case OrderKind::kMakeComm:
+    case OrderKind::kMakeGroup:
     case OrderKind::kMakeFile:
       put(event_, collective(event_, comm_of(event_)));
       break;
@@ -277,6 +313,13 @@ bool ProcessLine::end(Operation& operation) {
   switch (operation.kind) {
     case Operation::Kind::kNothing:
       return true;
+    case Operation::Kind::kSend: {
+      if (!state_->messages.was_posted(operation.posted)) return false;
+      Snapshot posted = state_->messages.take_post(operation.posted);
+      if (posted) posted.raise_in(state_->result->clocks(), row_);
+      posted.drop(state_->result->clocks());
+      return true;
+    }
     case Operation::Kind::kReceive: {
       if (!state_->messages.sent(operation.posted)) return false;
       Snapshot sent = state_->messages.take(operation.posted);
@@ -319,6 +362,7 @@ ProcessLine::Operation* ProcessLine::waits_for() {
 
 bool ProcessLine::release_from_ended() {
   const auto has_ended = [&](std::uint32_t process) {
+    if (process == Members::kNotYet) return false;
     return process == Members::kAbsent || state_->ended[process] != 0;
   };
   if (!was_forked_) {
@@ -328,7 +372,9 @@ bool ProcessLine::release_from_ended() {
   }
   Operation* const operation = waits_for();
   if (operation == nullptr) return false;
-  if (operation->kind == Operation::Kind::kReceive) {
+  if (operation->kind == Operation::Kind::kSend) {
+    if (!has_ended(operation->posted.channel.to)) return false;
+  } else if (operation->kind == Operation::Kind::kReceive) {
     if (!has_ended(operation->posted.channel.from)) return false;
   } else {
     const std::vector<std::uint32_t> missing = state_->collectives.missing(operation->part);
@@ -348,6 +394,10 @@ void ProcessLine::release() {
   if (operation == nullptr) {  // for the end of a child that waits itself
     event_.kind = OrderKind::kPlain;
     unknown("processes that wait for each other");
+  } else if (operation->kind == Operation::Kind::kSend) {
+    state_->messages.give_up_post(operation->posted);
+    operation->kind = Operation::Kind::kNothing;
+    unknown("synchronous sends whose receive is not in the trace");
   } else if (operation->kind == Operation::Kind::kReceive) {
     state_->messages.give_up(operation->posted);
     operation->kind = Operation::Kind::kNothing;
@@ -356,8 +406,9 @@ void ProcessLine::release() {
     const std::vector<std::uint32_t> missing = state_->collectives.missing(operation->part);
     std::string who = "some ranks";
     if (missing.size() == 1) {
-      who =
-          missing[0] == Members::kAbsent ? "one rank without a record" : state_->names[missing[0]];
+      who = Members::is_process(missing[0])  ? state_->names[missing[0]]
+            : missing[0] == Members::kAbsent ? "one rank without a record"
+                                             : "one rank";
     }
     unknown(std::string(state_->collectives.name(operation->part)) + " of which the call of " +
             who + " is not in the trace");

@@ -23,6 +23,7 @@ struct ReplayState {
         collectives(order.clocks(), names),
         messages(order.clocks()),
         ended(processes),
+        unsure(processes),
         forked(processes),
         last(processes) {}
   ReplayState(const ReplayState&) = delete;
@@ -32,6 +33,7 @@ struct ReplayState {
   Collectives collectives;
   Messages messages;
   std::vector<char> ended;
+  std::vector<char> unsure;      // it is not known of all receives what they got
   std::vector<Snapshot> forked;  // what a child begins with
   std::vector<Snapshot> last;    // what a process ended with
   // Partitioned requests that were made, of senders and of receivers.
@@ -54,11 +56,12 @@ class ProcessLine {
  private:
   // Something that ends later.
   struct Operation {
-    enum class Kind : std::uint8_t { kNothing, kReceive, kCollective };
+    enum class Kind : std::uint8_t { kNothing, kSend, kReceive, kCollective };
     Kind kind = Kind::kNothing;
     Posted posted{};
     Part part;
     std::int64_t new_comm = OrderEvent::kNull;
+    CommId made = kUnknownComm;  // what new_comm is then
     bool makes_file = false;
   };
   struct Persistent {
@@ -75,10 +78,13 @@ class ProcessLine {
 
   Snapshot now() const;
   CommId comm_of(const OrderEvent& event);
-  void bind(const Operation& operation, CommId made);
-  void send(const OrderEvent& event, CommId comm, std::uint32_t series);
+  // What the call makes of `comm`.
+  CommId made_by(const OrderEvent& event, CommId comm);
+  void bind(const Operation& operation, bool is_whole);
+  // Something that ends later where it is synchronous.
+  Operation send(const OrderEvent& event, CommId comm, std::uint32_t series);
   Operation receive(const OrderEvent& event, CommId comm, std::uint32_t series);
-  Operation collective(const OrderEvent& event, CommId comm);
+  Operation collective(OrderEvent& event, CommId comm);
   void start(Persistent& request, std::int64_t handle);
   std::uint32_t next_series(const OrderEvent& event, CommId comm);
   // Of a blocking call, or of one that a request belongs to.
@@ -102,6 +108,9 @@ class ProcessLine {
   std::size_t next_wanted_ = 0;
   CommId world_, alone_ = kUnknownComm;
   std::unordered_map<std::int64_t, CommId> comms_, files_;
+  std::map<CommOrigin, std::uint64_t> made_;  // how many
+  // Neighbours by communicator, of those whose topology is known.
+  std::unordered_map<CommId, std::vector<std::int64_t>> neighbours_;
   std::unordered_map<std::int64_t, Operation> active_, probed_;
   std::unordered_map<std::int64_t, Persistent> persistent_;
 };

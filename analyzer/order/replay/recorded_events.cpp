@@ -43,6 +43,7 @@ class RecordedEvents : public OrderEventSource {
         event.clear();
         if (!decoder_.decode(call, event)) continue;
         event.number = number;
+        if (event.on_file || event.kind == OrderKind::kMakeFile) event.inside = events_inside();
         return true;
       }
       at_ = 0;
@@ -54,6 +55,18 @@ class RecordedEvents : public OrderEventSource {
   }
 
  private:
+  // Of the call of MPI-IO that was just read. Locks belong to a transfer before it that was left
+  // out of the walk, and so seem to be inside.
+  std::uint64_t events_inside() const {
+    const std::uint32_t outer = group_.by_end[at_ - 1];
+    std::uint64_t result = 0;
+    for (std::size_t at = at_ - 1; at-- > 0 && group_.by_end[at] > outer;) {
+      const EventKind kind = event_kind(*group_.calls[group_.by_end[at]]);
+      if (kind == EventKind::kLock) break;
+      result += kind != EventKind::kNone;
+    }
+    return result;
+  }
   static bool is_no_event(const recorder::CallStream& stream) {
     return stream.signature == nullptr || event_kind_of(*stream.signature) == EventKind::kNone;
   }
@@ -96,7 +109,6 @@ void add_events(const recorder::TraceIndex& index, std::uint32_t first,
                 std::map<std::pair<std::size_t, std::string>, std::uint32_t>& worlds,
                 std::vector<std::unique_ptr<OrderEventSource>>& to) {
   using HostPid = std::pair<std::string, std::int64_t>;
-  std::map<std::string, std::uint32_t> hosts;
   const auto by_pid = std::make_shared<std::map<HostPid, std::uint32_t>>();
   for (std::uint32_t p = 0; p < index.processes.size(); ++p) {
     const recorder::Attributes& attributes = index.processes[p].attributes;
@@ -125,8 +137,7 @@ void add_events(const recorder::TraceIndex& index, std::uint32_t first,
     CallDecoder::FixedComms fixed;
     fixed.world = number_of(attributes, "comm_world", fixed.world);
     fixed.self = number_of(attributes, "comm_self", fixed.self);
-    to.push_back(std::make_unique<RecordedEvents>(
-        index, p, place, CallDecoder(process_of, number_for(hosts, host), fixed)));
+    to.push_back(std::make_unique<RecordedEvents>(index, p, place, CallDecoder(process_of, fixed)));
   }
 }
 

@@ -28,11 +28,12 @@ HappensBefore replay(const std::vector<std::unique_ptr<OrderEventSource>>& proce
                      ReplayWish wish) {
   HappensBefore result(processes.size(), wish.file_events);
   wish.segments.resize(processes.size());
-  // Sessions begin in the segment before the open.
+  // Sessions begin in the segment before the open, or where its ranks have met.
   std::vector<std::vector<std::uint64_t>> entries(processes.size());
   for (const FileEvent& event : wish.file_events) {
     if ((event.roles & (kOpensSession | kMpiSyncsIn)) != 0) {
       entries[event.process].push_back(event.number);
+      if ((event.roles & kMeetsFirst) != 0) entries[event.process].push_back(event.number + 1);
     }
   }
   ReplayState state(result, processes.size());
@@ -49,7 +50,7 @@ HappensBefore replay(const std::vector<std::unique_ptr<OrderEventSource>>& proce
   }
   std::map<std::uint32_t, CommId> world_comms;
   for (auto& [world, ranks] : worlds) {
-    world_comms[world] = state.collectives.add(std::make_shared<const Members>(ranks));
+    world_comms[world] = state.collectives.add(std::make_shared<Members>(ranks));
     const auto absent =
         static_cast<std::size_t>(std::count(ranks.begin(), ranks.end(), Members::kAbsent));
     if (absent != 0) {

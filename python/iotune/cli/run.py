@@ -97,6 +97,12 @@ def command(
     config: Annotated[
         Optional[Path], typer.Option(metavar="XML", help="Settings to apply, in H5Tuner's XML.")
     ] = None,
+    gather: Annotated[
+        bool,
+        typer.Option(
+            "--gather", help="Let small independent writes of MPI-IO wait and go out together."
+        ),
+    ] = False,
     logstore: Annotated[
         Optional[list[Path]],
         typer.Option(
@@ -128,6 +134,8 @@ def command(
         settings["IOTUNE_DB"] = db if db == "none" else os.path.abspath(db)
     if config is not None:
         settings["IOTUNE_CONFIG"] = str(config.absolute())
+    if gather and _bears(words, "gather"):
+        settings["IOTUNE_GATHER"] = "memory"
     if logstore:
         prefixes = _prefixes(logstore)
         if _bears(words, "logstore"):
@@ -205,6 +213,10 @@ _RELAXING = {
     "logstore": (
         "log store",
         "its files are ordinary ones; IOTUNE_LOGSTORE in the environment keeps them as logs anyway",
+    ),
+    "gather": (
+        "gathering",
+        "no write waits; IOTUNE_GATHER=memory in the environment lets them wait anyway",
     ),
     "cache": (
         "prefetch cache",

@@ -26,6 +26,7 @@ class Service(str, Enum):
     """What keeps less than POSIX."""
 
     logstore = "logstore"
+    gather = "gather"
     cache = "cache"
     nfs = "nfs"
 

@@ -13,8 +13,8 @@ from iotune.verify.conflicts import Conflicts, Place, conflicts_from, outputs_of
 # By the keys of --json. The order is that of docs/explain/verify.md, the strictest promise first.
 MODELS = {"posix": "POSIX", "commit": "commit", "session": "session", "mpiio": "MPI-IO"}
 # What keeps less than POSIX, and the model that it keeps (docs/explain/verify.md, "It decides").
-KEPT_BY = {"logstore": "mpiio", "cache": "session", "nfs": "session"}
-_MPI_IO_ALONE = "logstore"  # keeps none but files that MPI-IO makes
+KEPT_BY = {"logstore": "mpiio", "gather": "mpiio", "cache": "session", "nfs": "session"}
+_MPI_IO_ALONE = ("logstore", "gather")  # they concern no files but those of MPI-IO
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Verdicts:
         concerned = {
             one.path
             for one in self.conflicts.files
-            if service != _MPI_IO_ALONE
+            if service not in _MPI_IO_ALONE
             or any("MPI_File" in site.first + site.second for site in one.sites)
         }
         return [one for one in self.broken(KEPT_BY[service]) if one.path in concerned]

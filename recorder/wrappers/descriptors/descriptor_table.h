@@ -40,8 +40,8 @@ inline void set_file_of_descriptor(int fd, std::uint32_t file) noexcept {
   }
 }
 
-// The descriptor is about to be closed, or to become another file's: reported to prefetching, and
-// not traced any more.
+// The descriptor is about to be closed, or to become another file's: services hear of it, and it
+// is not traced any more.
 void leave_descriptor(int fd) noexcept;
 
 // Numbers a descriptor that was just opened on the absolute `path`, and notes its file. `appends`:

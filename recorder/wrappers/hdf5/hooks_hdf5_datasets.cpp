@@ -1,4 +1,4 @@
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "recorder/wrappers/hdf5/hooks_hdf5.h"
 #include "recorder/wrappers/object_table.h"
 
@@ -8,20 +8,20 @@ namespace {
 [[gnu::hot]] void before(Provider& provider, HookState& hook, DatasetCall& call) noexcept {
   if (provider.asynchronous.load(std::memory_order_relaxed)) return;
   const OwnCode own;
-  g_hdf5_hooks.before_dataset(provider, call, hook.open);
+  g_decisions.hdf5.before_dataset(provider, call, hook.open);
 }
 
 [[gnu::hot]] bool again(Provider& provider, HookState& hook, Hid dataset, Hid& dcpl,
                         Hid& dapl) noexcept {
   const OwnCode own;
-  return g_hdf5_hooks.again_dataset(provider, dataset, dcpl, dapl, hook.open);
+  return g_decisions.hdf5.again_dataset(provider, dataset, dcpl, dapl, hook.open);
 }
 
 [[gnu::hot]] void after(Provider& provider, HookState& hook, Hid dataset) noexcept {
   const OwnCode own;
   // An id may have been used before and been closed in a way that is not wrapped.
   if (dataset >= 0) forget_object(provider.number, dataset);
-  g_hdf5_hooks.after_dataset(provider, hook.pending ? -1 : dataset, hook.open);
+  g_decisions.hdf5.after_dataset(provider, hook.pending ? -1 : dataset, hook.open);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "core/process/process_facts.h"
 #include "recorder/gather/process_text.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "recorder/ring/file_sample.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
@@ -52,14 +52,14 @@ void before_open(Provider& provider, HookState& hook, const char* name, Hdf5Maki
     t_thread.unrecorded = ThreadState::Unrecorded::kInside;
   }
   hook.open.named_relatively = is_relative_to_mpi(name);
-  g_hdf5_hooks.before_open(provider, path.c_str(), making, fapl, hook.open);
+  g_decisions.hdf5.before_open(provider, path.c_str(), making, fapl, hook.open);
 }
 
 bool again(Provider& provider, HookState& hook, const char* name, Hid file, Hid& fapl) noexcept {
   const OwnCode own;
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
-  return g_hdf5_hooks.again_open(provider, path.c_str(), file, fapl, hook.open);
+  return g_decisions.hdf5.again_open(provider, path.c_str(), file, fapl, hook.open);
 }
 
 void after_open(Provider& provider, HookState& hook, const char* name, Hid file) noexcept {
@@ -80,12 +80,13 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
     record.commit();
     count_sampled_out();
   }
-  g_hdf5_hooks.after_open(provider, path.c_str(), hook.pending ? kPendingFile : file, hook.open);
+  g_decisions.hdf5.after_open(provider, path.c_str(), hook.pending ? kPendingFile : file,
+                              hook.open);
   if (hook.object != kSampledOut && hook.object != kPassedOver) return;
   const bool open = file >= 0 && !hook.pending;
   // A number that is still known may be that of an id which is given out again: the hooks see to
   // it.
-  const bool untouched = knows_no_objects() && g_hdf5_hooks.leaves_datasets_alone();
+  const bool untouched = knows_no_objects() && g_decisions.hdf5.leaves_datasets_alone();
   t_thread.unrecorded = !open       ? ThreadState::Unrecorded::kNothing
                         : untouched ? ThreadState::Unrecorded::kUntouched
                                     : ThreadState::Unrecorded::kAll;
@@ -138,13 +139,13 @@ void after_H5Fclose(Provider& provider, HookState&, int result, Hid file) noexce
   if (provider.asynchronous.load(std::memory_order_relaxed)) return;
   const OwnCode own;
   const std::int64_t words[] = {file, result};
-  if (result >= 0) g_hdf5_hooks.property(provider, CallNumber::kH5Fclose, words, 2);
+  if (result >= 0) g_decisions.hdf5.property(provider, CallNumber::kH5Fclose, words, 2);
 }
 
 void after_H5Fget_access_plist(Provider& provider, Hid fapl, Hid file) noexcept {
   const OwnCode own;
   const std::int64_t words[] = {file, fapl};
-  if (fapl >= 0) g_hdf5_hooks.property(provider, CallNumber::kH5Fget_access_plist, words, 2);
+  if (fapl >= 0) g_decisions.hdf5.property(provider, CallNumber::kH5Fget_access_plist, words, 2);
 }
 
 }  // namespace iotune::recorder

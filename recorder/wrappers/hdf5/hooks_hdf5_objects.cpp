@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "recorder/wrappers/hdf5/dataset_description.h"
 #include "recorder/wrappers/hdf5/hooks_hdf5.h"
 #include "recorder/wrappers/object_table.h"
@@ -31,8 +31,8 @@ void after_open(Provider& provider, Hid object, const char* name) noexcept {
   // others.
   DatasetCall call{object, 0, 0, name == nullptr ? "" : name, false, false, 0, 0};
   OpenState state{};
-  g_hdf5_hooks.before_dataset(provider, call, state);
-  g_hdf5_hooks.after_dataset(provider, object, state);
+  g_decisions.hdf5.before_dataset(provider, call, state);
+  g_decisions.hdf5.after_dataset(provider, object, state);
 }
 
 }  // namespace

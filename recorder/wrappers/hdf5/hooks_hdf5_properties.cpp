@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "recorder/wrappers/hdf5/hooks_hdf5.h"
 
 namespace iotune::recorder {
@@ -9,7 +9,7 @@ namespace {
 template <std::size_t N>
 void tell(Provider& provider, CallNumber call, const std::int64_t (&words)[N]) noexcept {
   const OwnCode own;
-  if (words[N - 1] >= 0) g_hdf5_hooks.property(provider, call, words, static_cast<int>(N));
+  if (words[N - 1] >= 0) g_decisions.hdf5.property(provider, call, words, static_cast<int>(N));
 }
 
 // What a list holds for one property, as words of a HookState.
@@ -105,7 +105,7 @@ void after_H5Pclose(Provider& provider, int result, Hid plist) noexcept {
 void after_H5Pset_fapl_mpio(Provider& provider, int result, Hid fapl, Word comm,
                             Word info) noexcept {
   const OwnCode own;
-  if (result >= 0) g_hdf5_hooks.fapl_mpio(provider, fapl, comm, info);
+  if (result >= 0) g_decisions.hdf5.fapl_mpio(provider, fapl, comm, info);
 }
 void after_H5Pset_mdc_config(Provider& provider, int result, Hid fapl, const void*) noexcept {
   tell(provider, CallNumber::kH5Pset_mdc_config, {fapl, result});

@@ -1,4 +1,4 @@
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "recorder/wrappers/hdf5/dataset_description.h"
 #include "recorder/wrappers/hdf5/hooks_hdf5.h"
 #include "recorder/wrappers/hdf5/selection_capture.h"
@@ -39,12 +39,12 @@ bool records_hdf5() noexcept {
   const OwnCode own;
   if (records_hdf5()) hook.object = object_of(provider, dataset);
   if (provider.asynchronous.load(std::memory_order_relaxed)) return;
-  g_hdf5_hooks.before_transfer(provider, dataset, dxpl, hook.open);
+  g_decisions.hdf5.before_transfer(provider, dataset, dxpl, hook.open);
 }
 
 [[gnu::hot]] void after(Provider& provider, HookState& hook, Hid dataset, int result) noexcept {
   if (provider.asynchronous.load(std::memory_order_relaxed) && hook.open.words[0] == 0) return;
-  g_hdf5_hooks.after_transfer(provider, dataset, result, hook.open);
+  g_decisions.hdf5.after_transfer(provider, dataset, result, hook.open);
 }
 
 [[gnu::hot]] void extras(Provider& provider, HookState& hook, RecordWriter& record, int result,

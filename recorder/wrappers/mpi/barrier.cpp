@@ -1,6 +1,6 @@
 // MPI_Barrier. Ranks that share a file count on it: what one wrote before it the others read
 // afterwards, though MPI wants an MPI_File_sync for that. HDF5's ranks do so with their metadata.
-#include "recorder/hooks/life_hooks.h"
+#include "recorder/hooks/service.h"
 #include "recorder/wrappers/mpi/order_call.h"
 
 using namespace iotune;
@@ -10,12 +10,12 @@ namespace {
 
 int meet(Word comm, bool profiling, const void* caller) noexcept {
   constexpr CallNumber kNumber = CallNumber::kMPI_Barrier;
-  g_life_hooks.before_meeting();
+  tell_services<&Service::before_meeting>();
   const int result = order_call<Ordered<Word, OrderForm::kHandle>>(
       comm,
       {.number = kNumber, .small = kNumber, .profiling = profiling, .tests = false, .stays = true},
       caller);
-  g_life_hooks.after_meeting();
+  tell_services<&Service::after_meeting>();
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/abi/mpi_api.h"
 #include "core/abi/mpi_file_mark.h"
+#include "recorder/hooks/service.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -25,7 +26,7 @@ void after_MPI_Session_init(Provider&, HookState&, int result, Word info, Word e
 // --- files (hooks_mpi_files.cpp)
 // For the mark of an open: 0 where nobody wants to know, or where it is not known.
 int ranks_of_open(Provider* mpi, Word comm) noexcept;
-// For as long as the wrapper is in its call, whatever else it does (recorder/hooks/open_hooks.h).
+// For as long as the wrapper is in its call, whatever else it does (recorder/hooks/service.h).
 class JointOpen {
  public:
   JointOpen(Provider* mpi, Word comm, const Word* file) noexcept;
@@ -47,7 +48,7 @@ class JointClose {
 
  private:
   Provider* mpi_;  // nullptr: there is nothing to do
-  Word comm_ = 0;
+  const Service* service_ = nullptr;
   void* kept_ = nullptr;
 };
 void before_MPI_File_open(Provider&, HookState&, Word& comm, const char*& name, int& amode,

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <iterator>
 
 #include "core/abi/mpi_api.h"
 #include "core/os/private_memory.h"
 #include "core/process/process_facts.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
 #include "recorder/wrappers/mpi/hooks_mpi.h"
@@ -34,7 +35,7 @@ constinit std::atomic<bool> g_any_external32{false};
 }  // namespace
 
 int ranks_of_open(Provider* provider, Word comm) noexcept {
-  if (!g_counts_ranks_of_opens || provider == nullptr) return 0;
+  if (!shares_opens() || provider == nullptr) return 0;
   const OwnCode own;
   const MpiApi* const mpi = mpi_api(*provider);
   // What is no communicator is the real call's to say.
@@ -53,25 +54,37 @@ JointOpen::JointOpen(Provider* mpi, Word comm, const Word* file) noexcept
     : mpi_(t_in_joint_call ? nullptr : mpi), comm_(comm), file_(file) {
   if (mpi_ == nullptr) return;
   t_in_joint_call = true;
-  g_joint_hooks.opening();
+  const OwnCode own;
+  tell_services<&Service::before_shared_open>();
 }
 
 JointOpen::~JointOpen() {
   if (mpi_ == nullptr) return;
-  g_joint_hooks.opened(*mpi_, comm_, file_ == nullptr ? 0 : *file_);
+  const OwnCode own;
+  const int kept = errno;
+  tell_services<&Service::after_shared_open>(*mpi_, comm_, file_ == nullptr ? 0 : *file_);
+  errno = kept;
   t_in_joint_call = false;
 }
 
 JointClose::JointClose(Provider* mpi, const Word* file) noexcept
     : mpi_(t_in_joint_call ? nullptr : mpi) {
   if (mpi_ == nullptr) return;
-  if (file == nullptr || !g_joint_hooks.closing(*file, comm_, kept_)) mpi_ = nullptr;
+  const OwnCode own;
+  for (service_ = g_services; file != nullptr && service_ != nullptr; service_ = service_->next) {
+    if (service_->before_shared_close == nullptr) continue;
+    if ((kept_ = service_->before_shared_close(*file)) != nullptr) break;
+  }
+  if (kept_ == nullptr) mpi_ = nullptr;
   if (mpi_ != nullptr) t_in_joint_call = true;
 }
 
 JointClose::~JointClose() {
   if (mpi_ == nullptr) return;
-  g_joint_hooks.closed(*mpi_, comm_, kept_);
+  const OwnCode own;
+  const int kept = errno;
+  service_->after_shared_close(*mpi_, kept_);
+  errno = kept;
   t_in_joint_call = false;
 }
 
@@ -84,7 +97,7 @@ void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const
   hook.open.named_relatively = is_relative_to_mpi(name);
   // Inside HDF5's own open the decision has been made a layer above.
   if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
-  g_mpiio_hooks.before_open(provider, comm, path.c_str(), amode, info, hook.open);
+  g_decisions.mpiio.before_open(provider, comm, path.c_str(), amode, info, hook.open);
 }
 
 bool again_MPI_File_open(Provider& provider, HookState& hook, int result, Word&, const char*& name,
@@ -94,7 +107,7 @@ bool again_MPI_File_open(Provider& provider, HookState& hook, int result, Word&,
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
   const Word handle = result == 0 && file != nullptr ? *file : 0;
-  return g_mpiio_hooks.again_open(provider, path.c_str(), handle, result, info, hook.open);
+  return g_decisions.mpiio.again_open(provider, path.c_str(), handle, result, info, hook.open);
 }
 
 void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, const char* name,
@@ -113,7 +126,7 @@ void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, 
     record.commit();
   }
   if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
-  g_mpiio_hooks.after_open(provider, path.c_str(), handle, result, hook.open);
+  g_decisions.mpiio.after_open(provider, path.c_str(), handle, result, hook.open);
 }
 
 // Closes are not followed: a handle that is used again is noted anew by its open.
@@ -146,7 +159,7 @@ void extras_MPI_File_seek(Provider& provider, RecordWriter& record, int result, 
 
 void prepare_ordered(Provider& provider, Word file) noexcept {
   const OwnCode own;
-  g_mpiio_hooks.before_ordered(provider, file);
+  g_decisions.mpiio.before_ordered(provider, file);
 }
 
 namespace {

@@ -7,9 +7,8 @@
 #include "recorder/gather/gather_trace.h"
 #include "recorder/gather/kept_traces.h"
 #include "recorder/gather/process_text.h"
-#include "recorder/hooks/life_hooks.h"
-#include "recorder/hooks/open_hooks.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/decisions.h"
+#include "recorder/hooks/service.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/mpi/hooks_mpi.h"
 #include "recorder/wrappers/posix/path_call.h"
@@ -24,8 +23,8 @@ void before_init(HookState&) noexcept {
   {
     const OwnCode own;
     join_run_of_launcher();
-    register_presence(g_joint_hooks.is_used);
-    g_transfer_hooks.before_mpi_init();
+    register_presence();
+    tell_services<&Service::before_mpi_init>();
   }
   // MPI's own start makes a hundred and fifty POSIX calls that say nothing of the program.
   ++t_thread.ours;
@@ -53,7 +52,7 @@ void after_init(Provider& provider, int result) noexcept {
   set_world(rank, size, mpi->version, nullptr);
   settle_presence(size);
   set_quiet_rank(rank != 0);
-  g_life_hooks.after_mpi_init(provider);
+  tell_services<&Service::after_mpi_init>(provider);
   // A rank that opens no file may be between two others in the order of theirs.
   if (g_records_order) start_buffer();
 }
@@ -121,10 +120,10 @@ void before_MPI_Finalize(Provider& provider, HookState&) noexcept {
   }
   const MpiApi* const mpi = mpi_api(provider);
   if (mpi == nullptr || world_provider() != &provider || !all_ranks_loaded()) return;
-  g_transfer_hooks.before_trace();
+  tell_services<&Service::before_trace>();
   end_buffer("finalize");
   g_written_trace = gather_trace(*mpi);
-  g_life_hooks.before_mpi_finalize(provider);
+  tell_services<&Service::before_mpi_finalize>(provider);
   remove_presence_files();
 }
 
@@ -133,10 +132,10 @@ void after_MPI_Finalize(Provider&, HookState&, int) noexcept {
   const OwnCode own;
   const char* const trace = __atomic_exchange_n(&g_written_trace, nullptr, __ATOMIC_RELAXED);
   if (trace != nullptr) {
-    g_life_hooks.run_ended(trace);
+    tell_services<&Service::run_ended>(trace);
     if (configuration().trace_path == nullptr) bound_traces(trace);
   }
-  g_life_hooks.process_ends();
+  tell_services<&Service::process_ends>();
 }
 
 }  // namespace iotune::recorder

@@ -7,8 +7,8 @@
 
 #include "core/os/raw_syscall.h"
 #include "core/process/privilege_drop.h"
-#include "recorder/hooks/open_hooks.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/decisions.h"
+#include "recorder/hooks/service.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
@@ -73,11 +73,13 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
   OpenState state{};
   if (of_program) {
     const OwnCode own;
-    g_file_open_hooks.before_program_open(absolute.c_str(), flags, state);
+    g_decisions.files.before_program_open(absolute.c_str(), flags, state);
   }
   if (may_create) {
     const OwnCode own;
-    used_flags = g_file_open_hooks.before_create(absolute.c_str(), flags);
+    if (!ask_services<&Service::takes>(false, absolute.c_str())) {
+      used_flags = g_decisions.files.before_create(absolute.c_str(), flags);
+    }
   }
   scope.start();
   const int fd = call(used_flags);
@@ -86,9 +88,10 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
   if (!traced) return fd;
   {
     const OwnCode own;
-    if (may_create) g_file_open_hooks.after_create(fd);
-    if (fd >= 0) g_file_open_hooks.after_open(absolute.c_str(), fd);
-    if (of_program) g_file_open_hooks.after_program_open(absolute.c_str(), state);
+    const bool owned = is_owned(fd);
+    if (may_create && !owned) g_decisions.files.after_create(fd);
+    if (fd >= 0 && !owned) g_decisions.files.after_open(absolute.c_str(), fd);
+    if (of_program) g_decisions.files.after_program_open(absolute.c_str(), state);
   }
   // Then it has no number either, and its transfers are nobody's business.
   if (!scope.recorded()) return fd;
@@ -155,7 +158,7 @@ void leave_descriptor(int fd) noexcept {
   if (g_recording != kWatched || file == 0 || t_thread.ours != 0 || in_vfork_child()) return;
   const int kept = errno;
   const OwnCode own;
-  g_transfer_hooks.before_close(fd, file);
+  tell_services<&Service::before_close>(fd, file);
   errno = kept;
 }
 

@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "core/os/raw_syscall.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/service.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_mappings.h"
 #include "recorder/wrappers/traced_call.h"
@@ -46,7 +46,7 @@ void* mapped(NextSymbol& next, const char* name, const Asked& asked) noexcept {
   };
   constexpr int kShared = 0x01, kAnonymous = 0x20;  // MAP_SHARED, MAP_ANONYMOUS
   if (g_recording == kWatched && (asked.flags & (kShared | kAnonymous)) == kShared) {
-    g_transfer_hooks.mapped(asked.fd);
+    tell_services<&Service::mapped>(asked.fd);
   }
   const std::uint32_t file = (asked.flags & kAnonymous) != 0 ? 0 : file_of_descriptor(asked.fd);
   const auto result =

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/os/raw_syscall.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/service.h"
 #include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
@@ -63,7 +63,7 @@ ssize_t made(const void* call) noexcept {
   return (*static_cast<const Call*>(call))();
 }
 
-// Makes the call and reports it to prefetching. `position(result)`: its offset in the file.
+// Makes the call and reports it to services. `position(result)`: its offset in the file.
 template <typename Call, typename Position>
 ssize_t make_reported(Transfer transfer, Call call, Position position) noexcept {
   if (g_recording != kWatched || t_thread.ours != 0) return call(transfer);
@@ -136,8 +136,7 @@ __attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make
   const auto serve_or_make = [&](Transfer& transfer) {
     if (transfer.reads && asked.flags == 0 && asked.offset >= 0 && g_recording == kWatched &&
         t_thread.ours == 0) {
-      const OwnCode own;
-      const std::int64_t served = g_transfer_hooks.serve_read(transfer, asked.parts, asked.count);
+      const std::int64_t served = serve_read(transfer, asked.parts, asked.count);
       if (served != kMakeTheCall) return static_cast<ssize_t>(served);
     }
     return make(call);

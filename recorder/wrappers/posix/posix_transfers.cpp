@@ -5,7 +5,7 @@
 
 #include <cstdarg>
 
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/service.h"
 #include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
@@ -21,7 +21,7 @@ constexpr std::uint8_t kBit = bit_of(Layer::kPosix);
 constexpr auto kPassed = static_cast<std::uint8_t>(kBit | kUnrecordedBit);
 
 // Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, has
-// to be reported to prefetching, or time stamps are not the processor's counter.
+// to be reported to services, or time stamps are not the processor's counter.
 template <typename Call>
 __attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std::uint64_t& start,
                                                  std::uint64_t& duration,
@@ -117,13 +117,7 @@ constexpr std::int64_t bytes_asked(CallNumber number, std::int64_t first) noexce
   return kCountPlace[number] == CallMeaning::kNowhere ? -1 : first;
 }
 
-// Serves the read from what was read ahead, or returns kMakeTheCall.
-std::int64_t serve(const PlainTransfer& asked, Transfer& transfer) noexcept {
-  const OwnCode own;
-  return g_transfer_hooks.serve_read(transfer, asked.memory, asked.numbers[0]);
-}
-
-// A call that may have to be reported to prefetching; it is recorded as any other. `watch`: of a
+// A call that may have to be reported to services; it is recorded as any other. `watch`: of a
 // call at the position; `append`: of a write whose place the kernel has to be asked for.
 __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                                                const PositionWatch* watch,
@@ -147,7 +141,8 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
   const std::uint64_t start = ticks_now();
   // The kernel refuses an offset below 0.
   const bool may_be_served = reports && transfer.reads && (at_position || transfer.offset >= 0);
-  ssize_t result = may_be_served ? serve(asked, transfer) : kMakeTheCall;
+  ssize_t result =
+      may_be_served ? serve_read(transfer, asked.memory, asked.numbers[0]) : kMakeTheCall;
   if (result == kMakeTheCall) result = make(call);
   const std::uint64_t duration = ticks_now() - start;
   thread.layers = layers;
@@ -179,7 +174,7 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
   return result;
 }
 
-// A call that is either passed on unrecorded or also reported to prefetching.
+// A call that is either passed on unrecorded or also reported to services.
 template <typename Call>
 __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
                                                    const PositionWatch* watch,

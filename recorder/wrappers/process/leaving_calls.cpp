@@ -1,13 +1,12 @@
 // Calls by which a program leaves its process, without exit handlers: exec, and _exit. Nothing of
-// them is recorded, but that _exit was an end; who keeps something in memory hears of it
-// (life_hooks.h). libc's own forms call
-// each other inside, so that each is wrapped.
+// them is recorded, but that _exit was an end; a service that keeps something in memory hears of
+// it. libc's own forms call each other inside, so that each is wrapped.
 #include <unistd.h>
 
 #include <cstdarg>
 
 #include "core/link/real_function.h"
-#include "recorder/hooks/life_hooks.h"
+#include "recorder/hooks/service.h"
 #include "recorder/wrappers/process/process_end.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -28,7 +27,7 @@ std::size_t count(va_list list) noexcept {
 template <typename Result, typename... Arguments>
 Result leave(NextCall<Result, Arguments...> real) noexcept {
   if (!real.exists()) return no_such_call();
-  g_life_hooks.before_leaving();
+  tell_services<&Service::before_leaving>();
   return real();
 }
 
@@ -126,14 +125,14 @@ int own_execlp(const char* file, const char* first, ...) noexcept {
 
 void own_exit(int status) noexcept {
   static constinit NextSymbol next;
-  g_life_hooks.before_leaving();
+  tell_services<&Service::before_leaving>();
   end_before_leaving();
   next.find_as<void(int)>("_exit")(status);
   __builtin_unreachable();
 }
 void own_iso_exit(int status) noexcept {
   static constinit NextSymbol next;
-  g_life_hooks.before_leaving();
+  tell_services<&Service::before_leaving>();
   end_before_leaving();
   next.find_as<void(int)>("_Exit")(status);
   __builtin_unreachable();

@@ -12,8 +12,8 @@
 #include "core/run/run_identity.h"
 #include "recorder/gather/gather_trace.h"
 #include "recorder/gather/trace_file.h"
-#include "recorder/hooks/open_hooks.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/decisions.h"
+#include "recorder/hooks/service.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 
@@ -38,13 +38,13 @@ void note_privilege_drop() noexcept {
 // All that needs system calls, files or memory is done now.
 void hand_over(Loss loss) noexcept {
   const OwnCode own;
-  // Prefetching stops what it does in the background.
+  // Services stop what they do in the background.
   if (g_recording == kWatched) {
     for (int fd = 0; fd < end_of_descriptors(); ++fd) {
       const std::uint32_t file = file_of_descriptor(fd);
-      if (file != 0) g_transfer_hooks.before_close(fd, file);
+      if (file != 0) tell_services<&Service::before_close>(fd, file);
     }
-    g_transfer_hooks.before_trace();
+    tell_services<&Service::before_trace>();
   }
   leave_posix_alone();
   // A program that has traced nothing so far leaves nothing behind, unless it is asked for. One

@@ -7,7 +7,7 @@
 #include "core/abi/mpi_file_mark.h"
 #include "core/process/fork_marker.h"
 #include "core/process/jump_safe_guard.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/service.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -45,7 +45,7 @@ void leave_calls(const void* environment) noexcept {
     }
     --t_thread.guard_count;
   }
-  if (t_thread.ours != 0) g_transfer_hooks.jumped();
+  if (t_thread.ours != 0) tell_services<&Service::jumped>();
   leave_held(stack);
   t_thread.layers = t_thread.ours = t_thread.callback_depth = 0;
 }

@@ -20,9 +20,8 @@
 #include "recorder/gather/kept_traces.h"
 #include "recorder/gather/leftovers.h"
 #include "recorder/gather/worth.h"
-#include "recorder/hooks/life_hooks.h"
-#include "recorder/hooks/open_hooks.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/decisions.h"
+#include "recorder/hooks/service.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
@@ -83,7 +82,7 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   record_last_gaps();
   errno = kept;
   const OwnCode own;
-  g_life_hooks.process_ends();
+  tell_services<&Service::process_ends>();
   if (!buffer_exists()) return;
   if (has_dropped_privileges()) {
     // The process that joins the buffer writes the trace.
@@ -91,7 +90,7 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
     errno = kept;
     return;
   }
-  g_transfer_hooks.before_trace();
+  tell_services<&Service::before_trace>();
   end_buffer("exit");
   const Leaves left = what_is_left();
   if (left == Leaves::kNothing) {
@@ -101,7 +100,7 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   }
   if (left == Leaves::kTrace && (writes_own_trace() || buffer_is_in_memory())) {
     if (const char* const trace = write_own_trace()) {
-      g_life_hooks.run_ended(trace);
+      tell_services<&Service::run_ended>(trace);
       if (configuration().trace_path == nullptr) bound_traces(trace);
     }
   }
@@ -120,9 +119,9 @@ void end_before_leaving() noexcept {
   }
   const int kept = errno;
   const OwnCode own;
-  // What prefetching learnt is for workers, which always end so. It waits for locks and files, and
-  // a watchdog's _exit has to end the process whatever its other threads hang in.
-  if (is_forked() && !may_be_in_signal_handler()) g_transfer_hooks.before_trace();
+  // What a service learnt is for workers, which always end so. It waits for locks and files, and a
+  // watchdog's _exit has to end the process whatever its other threads hang in.
+  if (is_forked() && !may_be_in_signal_handler()) tell_services<&Service::before_trace>();
   const bool ended = end_buffer_in_a_hurry("_exit");
   if (ended && !may_be_in_signal_handler() && what_is_left() == Leaves::kNothing) drop_buffer();
   errno = kept;

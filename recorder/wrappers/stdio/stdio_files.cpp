@@ -6,8 +6,8 @@
 
 #include "core/os/raw_syscall.h"
 #include "core/process/privilege_drop.h"
-#include "recorder/hooks/open_hooks.h"
-#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/hooks/decisions.h"
+#include "recorder/hooks/service.h"
 #include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
@@ -57,9 +57,9 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
   OpenState state{};
   if (of_program) {
     const OwnCode own;
-    g_file_open_hooks.before_program_open(absolute.c_str(), flags, state);
+    g_decisions.files.before_program_open(absolute.c_str(), flags, state);
     // libc makes the file inside: flags of ours never reach it.
-    if ((flags & O_CREAT) != 0) g_file_open_hooks.before_create(absolute.c_str(), flags);
+    if ((flags & O_CREAT) != 0) g_decisions.files.before_create(absolute.c_str(), flags);
   }
   scope.start();
   FILE* const stream = call();
@@ -68,9 +68,9 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
   if (fd >= 0) set_file_of_descriptor(fd, 0);
   if (of_program) {
     const OwnCode own;
-    if ((flags & O_CREAT) != 0) g_file_open_hooks.after_create(fd);
-    if (fd >= 0) g_file_open_hooks.after_open(absolute.c_str(), fd);
-    g_file_open_hooks.after_program_open(absolute.c_str(), state);
+    if ((flags & O_CREAT) != 0) g_decisions.files.after_create(fd);
+    if (fd >= 0) g_decisions.files.after_open(absolute.c_str(), fd);
+    g_decisions.files.after_program_open(absolute.c_str(), state);
   }
   if (!traced || !scope.recorded()) return stream;
   {

@@ -88,6 +88,8 @@ LINES: tuple[Line, ...] = (
     Line("torture", "Safety: torture", "make soak", "torture",
          "hung, ended otherwise, or with other contents", column="count",
          says="of 1,000 drawn programs: hung, ended otherwise, or with other contents"),
+    bench("verify", "Order", "verify", "pnetcdf: tests with the same verdicts in all models",
+          "counts", says="PnetCDF's tests with the published verdicts in all four models, of 52"),
     Line("tuning", "More ranks than cores", "ctest --test-dir build/dev -R mpi.yield -V",
          "yield_shim", "with it", column="time", says="barrier of 4 ranks on 2 cores"),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from bench.results import catalogue, logstore
+from bench.results import catalogue, logstore, verify
 from bench.results.pivot import Pivot, chosen, pivots
 from bench.results.tables import MarkdownTable
 
@@ -160,4 +160,5 @@ WRITERS: dict[str, Writer] = {
     "patterns": catalogue.patterns,
     "prediction": catalogue.prediction,
     "training": training,
+    "verify": verify.written,
 }

@@ -211,25 +211,28 @@ class PublishedTests:
         env = self.environment(row, folder)
         if row.first:
             bare = {name: value for name, value in env.items() if not name.startswith("IOTUNE_")}
-            subprocess.run(self.command(row, row.first, folder), cwd=folder, env=bare, check=False,
-                           capture_output=True, timeout=SECONDS_A_RUN)  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", "iotune", "run", "--mode", "record", "-o", str(trace), "--",
-             *self.command(row, row.program, folder)],
-            cwd=folder, env=env, capture_output=True, text=True, check=False,
-            stdin=subprocess.DEVNULL, timeout=SECONDS_A_RUN,
+            preloaded.run(*self.command(row, row.first, folder), cwd=folder, environment=bare,
+                          seconds=SECONDS_A_RUN)  # fmt: skip
+        done = preloaded.run(
+            sys.executable, "-m", "iotune", "run", "--mode", "record", "-o", trace, "--",
+            *self.command(row, row.program, folder),
+            cwd=folder, environment=env, seconds=SECONDS_A_RUN,
         )  # fmt: skip
         if not trace.exists():
-            raise Unbuilt(f"{row.name}: no trace; {(done.stdout + done.stderr)[-300:]}")
+            said = (done.out + done.err).decode(errors="replace")
+            raise Unbuilt(f"{row.name}: no trace; {said[-300:]}")
         return trace
 
 
 def compared(row: Row, files: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     """The verdicts of one test beside the published ones: by model `same`, `explained`, or the two
-    that differ.
+    that differ. `ours` and `published` have the figures: of pairs, and of each model.
     """
-    ours = {word: sum(said[word] for said in files.values()) for word in ("pairs", *MODELS)}
-    found: dict[str, Any] = {"test": row.name, "pairs": ours["pairs"], "published": row.pairs}
+    words = ("pairs", *MODELS)
+    ours = {word: sum(said[word] for said in files.values()) for word in words}
+    published_figures = [row.pairs, *(row.published[model] for model in MODELS)]
+    found: dict[str, Any] = {"test": row.name, "ours": [ours[word] for word in words],
+                             "published": published_figures}  # fmt: skip
     for model in MODELS:
         published = row.published[model]
         if published is None or (published > 0) == (ours[model] > 0):
@@ -241,8 +244,13 @@ def compared(row: Row, files: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
     return found
 
 
-def differs(found: Mapping[str, Any]) -> bool:
-    return any(" published" in found[model] for model in MODELS)
+def outcome(found: Mapping[str, Any]) -> str:
+    """`same`, `explained` or `different` for all four models."""
+    said = [found[model] for model in MODELS]
+    if all(one == "same" for one in said):
+        return "same"
+    right = all(one == "same" or one.startswith("explained: ") for one in said)
+    return "explained" if right else "different"
 
 
 def wanting() -> list[str]:

@@ -1,37 +1,19 @@
 // Two properties, by the first byte of the input:
-// - any bytes: the two readers of an encoding agree and stay in their buffers;
+// - any bytes: reading them and passing over them agree and stay in their buffers;
 // - any values: what is encoded comes back, within the promised size.
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
 
-#include "patterns/loop_terms.h"
 #include "patterns/tuple_loops.h"
-#include "tests/unit/patterns/tuple_at.h"
 
 namespace {
 
 using namespace iotune::patterns;
-using iotune::patterns::testing::tuple_at;
 using Values = std::vector<std::int64_t>;
 
 void require(bool holds) {
   if (!holds) std::abort();
-}
-
-// Expands by way of the terms; false where they cannot be read.
-bool expand_terms(std::span<const std::byte> bytes, std::size_t n, unsigned dims, Values& values) {
-  TermSpace space;
-  if (!measure_terms(ByteReader(bytes), n, dims, space)) return false;
-  std::vector<Term> terms(space.terms);
-  Values room(space.values);
-  TermTree tree;
-  ByteReader in(bytes);
-  require(read_terms(in, n, dims, terms, room, tree));
-  for (std::size_t row = 0; row < n; ++row) {
-    require(tuple_at(tree, row, std::span(values).subspan(row * dims, dims)));
-  }
-  return true;
 }
 
 void any_bytes(std::span<const std::byte> bytes, std::size_t n, unsigned dims) {
@@ -41,9 +23,6 @@ void any_bytes(std::span<const std::byte> bytes, std::size_t n, unsigned dims) {
   require(ok == !in.failed());
   ByteReader over(bytes);
   require(skip_tuples(over, n, dims) == ok && (!ok || over.bytes_used() == in.bytes_used()));
-  Values by_terms(n * dims);
-  require(expand_terms(bytes, n, dims, by_terms) == ok);
-  if (ok) require(out == by_terms);
 }
 
 void any_values(std::span<const std::byte> bytes, unsigned dims, unsigned options) {
@@ -67,8 +46,6 @@ void any_values(std::span<const std::byte> bytes, unsigned dims, unsigned option
   Values back(n * dims);
   require(decode_tuples(in, n, dims, back));
   require(in.bytes_left() == 0 && back == values);
-  Values by_terms(n * dims);
-  require(expand_terms(out.written(), n, dims, by_terms) && by_terms == values);
 }
 
 }  // namespace

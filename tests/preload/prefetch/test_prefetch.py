@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
 from collections import Counter
 from typing import Any
 
@@ -249,20 +250,28 @@ def bad_values(place: Place) -> None:
 
 def missing_library(place: Place) -> None:
     """Without libiotune-prefetch.so, or with something else of that name, one line says so."""
+    source = place.buffers / "left_behind.c"
+    source.write_text("int of_another_build[99] = {1};\n"
+                      "void* iotune_service(void) { return of_another_build; }\n")  # fmt: skip
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", source.with_suffix(".so"), source], check=True)
     alone = place.buffers / "lib"  # LD_PRELOAD splits at spaces
     alone.mkdir()
     shutil.copy(place.library, alone)
     place.library = alone / "libiotune.so"
     copy = "import os, sys; fd = os.open(sys.argv[1], os.O_RDONLY); print(len(os.pread(fd, 99, 1)))"
     (place.scratch / "file").write_bytes(b"x" * 50)
-    for content in (None, b"\x7fELF, but not really"):
+    for content, words in (
+        (None, "cannot be loaded"), (b"\x7fELF, but not really", "cannot be loaded"),
+        (source.with_suffix(".so").read_bytes(), "different versions"),
+    ):  # fmt: skip
         if content is not None:
             (alone / "libiotune-prefetch.so").write_bytes(content)
         done = place.right(place.run("/usr/bin/python3", "-c", copy, place.scratch / "file",
                                      IOTUNE_PREFETCH="pattern"))  # fmt: skip
         assert done.out == b"49\n", done.out
         (line,) = done.said()
-        assert str(alone / "libiotune-prefetch.so") in line and "nothing is prefetched" in line
+        assert str(alone / "libiotune-prefetch.so") in line and words in line, line
+        assert "nothing is prefetched" in line, line
         assert [c for c in place.calls() if c["name"] == "pread"], "nothing was recorded"
         # Nobody who did not ask hears of it.
         assert place.right(place.run("/bin/true")).said() == []

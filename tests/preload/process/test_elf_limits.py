@@ -11,8 +11,8 @@ from support.place import Place, main
 from support.repository import ROOT
 
 NEWEST = (2, 28)
-# frame_dummy of crtbegin.o, the recorder's start and the tuner's install.
-CONSTRUCTORS = 3
+# frame_dummy of crtbegin.o, the recorder's start, the tuner's install, one for each service.
+CONSTRUCTORS = 5
 
 
 def readelf(*arguments: object) -> str:
@@ -101,7 +101,7 @@ def limits(place: Place) -> None:
 def prefetch(place: Place) -> None:
     """The library that the preload loads where IOTUNE_PREFETCH asks for it."""
     library = place.library.with_name("libiotune-prefetch.so")
-    assert [name for name, _, _ in asks_little(library)] == ["iotune_prefetch_install"]
+    assert [name for name, _, _ in asks_little(library)] == ["iotune_service"]
     assert initialisers(library) <= 1, "a dynamically initialised global?"
     assert "TLS" not in readelf("-l", library), (
         "thread-local memory: loading may fail for want of it"

@@ -223,6 +223,7 @@ def test_the_loop_closes(home: Home) -> None:
     assert {one["parameter"]: one["got"] for one in second["settings"]} == outcome["settings"]
 
 
+@pytest.mark.soak
 def test_training_gives_up_on_settings_that_take_for_ever(home: Home) -> None:
     # given a replay that hangs under any settings, with a process of its own
     home.run("vpic-io", "--collective", "--size", "1000")

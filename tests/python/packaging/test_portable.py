@@ -32,7 +32,7 @@ def faults(path: Path, limit: tuple[int, ...]) -> list[str]:
 
 def test_all_of_it_is_looked_at() -> None:
     names = {path.name.split(".")[0] for path in native_files()}
-    assert {"_core", "libiotune", "libiotune-db", "libiotune-logstore"} <= names
+    assert {"_core", "libiotune", "libiotune-db", "libiotune-gather", "libiotune-logstore"} <= names
 
 
 @pytest.mark.parametrize("path", native_files(), ids=lambda path: path.name)

@@ -73,6 +73,7 @@ def test_a_set_says_what_it_is_for(prebuilt):
     assert not [one for one in site.iterdir() if one.name.startswith(".")]
 
 
+@pytest.mark.soak
 def test_what_lies_there_is_not_built_again(prebuilt):
     mpi, site, made = prebuilt
     again = build(site, "--mpicc", mpi.compiler)

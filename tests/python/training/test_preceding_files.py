@@ -353,6 +353,7 @@ def test_an_answer_of_an_earlier_training_is_carried(tmp_path: Path) -> None:
 
 
 @NEEDS_RUNS
+@pytest.mark.soak
 def test_candidates_reach_the_case_s_own_file_alone(tmp_path: Path) -> None:
     # when
     home, outcomes, names = train_one_by_one(tmp_path)

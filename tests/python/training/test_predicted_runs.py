@@ -76,6 +76,7 @@ def test_a_prediction_is_applied_and_becomes_the_users_answer(home):
     assert explained(home)["source"] in ("exact", "explore")
 
 
+@pytest.mark.soak
 def test_predict_says_what_a_run_would_get(home):
     words = ("predict", "<2D,(*,BLOCK),(4096,32)>", "--ranks", "2", "--collective",
              "--on", str(home.folder))  # fmt: skip
@@ -91,6 +92,7 @@ def test_predict_says_what_a_run_would_get(home):
     assert outside.returncode == 1 and "nothing is predicted outside" in outside.stderr
 
 
+@pytest.mark.soak
 def test_a_damaged_model_is_left_alone_and_reported(tmp_path_factory):
     home = Home(tmp_path_factory.mktemp("damaged"))
     home.record()

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.mpi, needs_mpi]
 ROWS = 4096
 
 
-@pytest.mark.parametrize("method", ["random", "ours"])
+@pytest.mark.parametrize("method", [pytest.param("random", marks=pytest.mark.soak), "ours"])
 def test_a_search_of_a_large_file_looks_at_smaller_ones(tmp_path, method, monkeypatch):
     home = Home(tmp_path)
     home.record(ROWS)

@@ -86,6 +86,14 @@ def test_the_prefetch_cache_asks_what_was_verified(verdict: str, tmp_path: Path)
     assert "prefetch cache" not in quiet.stderr
 
 
+@pytest.mark.parametrize("refused", [False, True])
+def test_gathering_asks_what_was_verified(refused: bool, tmp_path: Path) -> None:
+    known(tmp_path, (4, {"gather": "1 of 1 pairs of /f need more"} if refused else {}))
+    done = iotune(tmp_path, "run", "--gather", "--", "sh", "-c", "echo $IOTUNE_GATHER")
+    assert ("gathering refused: 1 of 1 pairs" if refused else "gathering verified: ") in done.stderr
+    assert done.stdout == ("\n" if refused else "memory\n")
+
+
 def test_the_verdict_of_these_ranks_counts_else_the_strictest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

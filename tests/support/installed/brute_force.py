@@ -57,6 +57,10 @@ class Order:
         """Whether the first step has ended before the other process's begins."""
         return bool(self.reached[self.end(process, step)] >> self.begin(other, later) & 1)
 
+    def before_end(self, process: int, step: int, other: int, later: int) -> bool:
+        """Whether the first step has ended before the other process's ends."""
+        return bool(self.reached[self.end(process, step)] >> self.end(other, later) & 1)
+
     def _each(self) -> Iterator[tuple[int, int, Step]]:
         for process, steps in enumerate(self.history.steps):
             for number, step in enumerate(steps):
@@ -70,19 +74,19 @@ class Order:
 
     def _messages(self) -> None:
         """The k-th send from here to there is the k-th posted receive that got such a one."""
-        sent: dict[Any, list[int]] = defaultdict(list)
-        posted: dict[Any, list[int]] = defaultdict(list)
+        sent: dict[Any, list[tuple[int, int | None]]] = defaultdict(list)  # begin, end
+        posted: dict[Any, list[tuple[int, int]]] = defaultdict(list)
         members = self.history.members
-        ended: dict[int, int] = {}  # by the receive's identity
+        ended: dict[int, int] = {}  # by the identity of the receive, or the synchronous send
         for process, number, step in self._each():
-            for receive in step.completes:
-                ended[id(receive)] = self.end(process, number)
+            for one in [*step.completes, *step.sent]:
+                ended[id(one)] = self.end(process, number)
         for process, number, step in self._each():
-            for comm, to, tag in step.sends:
-                if comm not in members:  # nobody knows its ranks
+            for send in step.sends:
+                if send.comm not in members:  # nobody knows its ranks
                     continue
-                key = (comm, process, members[comm][to], tag)
-                sent[key].append(self.begin(process, number))
+                key = (send.comm, process, members[send.comm][send.to], send.tag)
+                sent[key].append((self.begin(process, number), ended.get(id(send))))
             for receive in step.posts:
                 if id(receive) in ended and receive.comm in members:
                     key = (
@@ -91,17 +95,21 @@ class Order:
                         process,
                         receive.tag,
                     )
-                    posted[key].append(ended[id(receive)])
-        for key, ends in posted.items():
-            for begin, end in zip(sent[key], ends):
+                    posted[key].append((self.begin(process, number), ended[id(receive)]))
+        for key, receives in posted.items():
+            for (begin, send_end), (post, end) in zip(sent[key], receives):
                 self.after[begin].add(end)
+                if send_end is not None:
+                    self.after[post].add(send_end)
 
     def _collectives(self) -> None:
         entered: dict[Any, dict[int, tuple[int, Entry]]] = defaultdict(dict)
         left: dict[Any, dict[int, int]] = defaultdict(dict)
         for process, number, step in self._each():
             for entry in step.enters:
-                entered[entry.comm, entry.number][process] = (self.begin(process, number), entry)
+                # What ran inside it lies behind the begin, though its steps stand before it.
+                begin = self.begin(process, number - step.inside)
+                entered[entry.comm, entry.number][process] = (begin, entry)
             for entry in step.leaves:
                 left[entry.comm, entry.number][process] = self.end(process, number)
         for key, parts in entered.items():
@@ -183,7 +191,7 @@ class Judge:
         first = self.history.steps[process][step].access
         second = self.history.steps[other][later].access
         assert first is not None and second is not None
-        if model == "posix" or not first.write:
+        if model == "posix" or not first.write or (model == "commit" and first.stored):
             return self.order.before(process, step, other, later)
         file = first.file
         if model == "commit":
@@ -198,6 +206,9 @@ class Judge:
         opened = self._last(other, later, file, opening)
         if closed is None or opened is None:
             return False
+        # A joint MPI_File_open opens when its ranks have met; nobody promises that of its sync.
+        if model == "session" and self.history.steps[other][opened].call == "MPI_File_open":
+            return self.order.before_end(process, closed, other, opened)
         return self.order.before(process, closed, other, opened)
 
     def verdicts(self) -> dict[str, dict[str, int]]:

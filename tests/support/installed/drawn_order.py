@@ -290,7 +290,13 @@ class DrawnProgram:
             self.draw.randrange(TAGS),
             self.draw.choice(("MPI_Send", "MPI_Ssend", "MPI_Isend", "MPI_Issend")),
         )
-        return lambda _: self.run.send(comm.members[source], comm, to, tag, name)
+
+        def go(_: int) -> None:
+            sender = comm.members[source]
+            waits = name == "MPI_Ssend" and not self.run.is_awaited(sender, comm, to, tag)
+            self.run.send(sender, comm, to, tag, "MPI_Send" if waits else name)
+
+        return go
 
     def receives(self) -> Recipe:
         rank, comm = self.rank(), self.comm()
@@ -396,11 +402,12 @@ class DrawnProgram:
                 self.run.send(asked.comm.members[source], asked.comm,
                               asked.comm.rank_of(rank), max(asked.tag, 0))  # fmt: skip
         for rank in range(self.ranks):
-            if pending := list(processes[rank].pending):
-                self.run.complete(rank, pending, "MPI_Waitall")
             while arrived := processes[rank].arrived:
                 first = arrived[0]
                 self.run.receive(rank, first.comm, first.source, first.tag)
+        for rank in range(self.ranks):
+            if pending := list(processes[rank].pending):
+                self.run.complete(rank, pending, "MPI_Waitall")
         while self.together:
             self.close_together()
         for rank in range(self.ranks):

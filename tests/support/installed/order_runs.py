@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -67,18 +67,27 @@ def verdicts_of(trace: Path) -> dict[str, dict[str, int]]:
     that are not properly synchronised.
     """
     files = verify.verdicts_of([trace]).files
-    return {file.path: {"pairs": file.pairs, **file.violations} for file in files}
+    return _by_path((file.path, {"pairs": file.pairs, **file.violations}) for file in files)
+
+
+def _by_path(files: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
+    """One name may have been several files, one after the other."""
+    found: dict[str, dict[str, int]] = {}
+    for path, counts in files:
+        known = found.get(path, {})
+        found[path] = {word: known.get(word, 0) + count for word, count in counts.items()}
+    return found
 
 
 def verified(trace: Path) -> dict[str, dict[str, int]]:
     """The same as `iotune verify --json` prints it; the command's exit status is another matter."""
     done = CliRunner().invoke(app, ["verify", "--json", str(trace)])
     assert done.stdout.startswith("{"), (done.output, done.exception)
-    found = {}
-    for file in json.loads(done.stdout)["files"]:
-        violations = {model: said["violations"] for model, said in file["models"].items()}
-        found[file["path"]] = {"pairs": file["pairs"], **violations}
-    return found
+    return _by_path(
+        (file["path"], {"pairs": file["pairs"],
+                        **{model: said["violations"] for model, said in file["models"].items()}})
+        for file in json.loads(done.stdout)["files"]
+    )  # fmt: skip
 
 
 def with_conflicts(verdicts: Mapping[str, dict[str, int]]) -> dict[str, dict[str, int]]:

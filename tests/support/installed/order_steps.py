@@ -7,6 +7,7 @@ which call sends, receives, completes and enters what, stands here a second time
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ NOTHING = -3  # the source and tag where nothing was received
 # Communicators that no call makes, in the ABIs that give them numbers; processes say theirs.
 WORLDS, SELVES = {0x44000000, 257}, {0x44000001, 258}
 
+END = 1 << 62  # behind every byte
+
 Name = tuple[Any, ...]  # of a communicator: ("world",), or parent, number, colour
 
 
@@ -34,6 +37,7 @@ class Access:
     end: int
     write: bool
     atomic: bool = False
+    stored: bool = False  # when the call ends: O_DSYNC
 
 
 @dataclass
@@ -48,6 +52,15 @@ class Entry:
 
 
 @dataclass
+class Send:
+    """One message on its way."""
+
+    comm: Name
+    to: int  # in the communicator
+    tag: int
+
+
+@dataclass
 class Receive:
     """One that was posted, and what it got in the end."""
 
@@ -58,18 +71,20 @@ class Receive:
 
 @dataclass
 class Step:
-    """One call of a process, which begins and ends; none of its others lies in between."""
+    """One call of a process, which begins and ends. Those that ran inside it stand before it."""
 
     call: str
     access: Access | None = None
     file: str = ""
     # commit, close, open, mpi_sync, mpi_close, mpi_open: what it does to the file.
     does: frozenset[str] = frozenset()
-    sends: list[tuple[Name, int, int]] = field(default_factory=list)  # to, tag
+    sends: list[Send] = field(default_factory=list)
+    sent: list[Send] = field(default_factory=list)  # synchronous ones that end here
     posts: list[Receive] = field(default_factory=list)
     completes: list[Receive] = field(default_factory=list)
     enters: list[Entry] = field(default_factory=list)
     leaves: list[Entry] = field(default_factory=list)
+    inside: int = 0  # steps before it that ran inside it
     forks: int | None = None  # the child's process id
     waits: int | None = None
 
@@ -104,7 +119,8 @@ ALL_TO_ALL = {
     "Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
     "Reduce_scatter", "Reduce_scatter_block",
     "Comm_dup", "Comm_idup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create",
-    "Cart_create", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent",
+    "Comm_create_group",
+    "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent",
 }  # fmt: skip
 FROM_ROOT = {"Bcast", "Scatter", "Scatterv"}
 TO_ROOT = {"Reduce", "Gather", "Gatherv"}
@@ -120,7 +136,7 @@ AMOUNT = {
 # What is collective on an open file and taken for all to all (docs/explain/verify-models.md): the
 # standard does not promise it, usual MPIs do so, and VerifyIO counts it so.
 FILE_ALL_TO_ALL = {f"MPI_File_{what}" for what in ("open", "close", "sync", "set_size", "set_view")}
-MAKES = {name for name in ALL_TO_ALL if "omm_" in name or "create" in name}
+MAKES = {name for name in ALL_TO_ALL if "omm_" in name or "create" in name or name == "Cart_sub"}
 
 
 def collective_kind(call: str) -> str:
@@ -154,6 +170,7 @@ def recorded_arguments(call: Call, rows: Mapping[str, Mapping[str, Any]]) -> dic
 @dataclass
 class _Request:
     receive: Receive | None = None
+    send: Send | None = None  # a synchronous one
     entry: Entry | None = None
     persistent: tuple[str, Any] | None = None  # "send" or "receive", and of what
 
@@ -166,6 +183,7 @@ class _Process:
         self.worlds = WORLDS | {int(head["comm_world"])} if "comm_world" in head else WORLDS
         self.selves = SELVES | {int(head["comm_self"])} if "comm_self" in head else SELVES
         self.steps: list[Step] = []
+        self.read_calls: dict[int, list[bool]] = defaultdict(list)  # by thread: those with a step
         self.comms: dict[int, Name] = {}
         self.made: dict[Name, int] = defaultdict(int)  # communicators by their parent; files
         self.entered: dict[Name, int] = defaultdict(int)
@@ -173,6 +191,7 @@ class _Process:
         self.requests: dict[int, list[_Request]] = defaultdict(list)
         self.messages: dict[int, Receive] = {}
         self.atomic: dict[int, bool] = {}
+        self.stored: dict[str, bool] = {}  # files, as they were opened last
         self.file_comms: dict[int, Name] = {}  # by the handle of MPI-IO
 
     def comm(self, word: int) -> Name:
@@ -182,18 +201,22 @@ class _Process:
             return ("self", id(self))
         return ("world",) if word in self.worlds else ("unknown", word)
 
-    def read(self, call: Call, leaf: bool, around: int | None) -> None:
+    def read(self, call: Call, leaf: bool, around: int | None, inside: int) -> None:
         """One call; `leaf` where no transfer was recorded inside, `around` is the handle of the
-        MPI-IO call around it.
+        MPI-IO call around it, `inside` the number of calls that ran inside it.
         """
         row = self.rows.get(call.name)
         if row is None or row["layer"] == "iotune":
             return
         said = recorded_arguments(call, self.rows)
         step = Step(call.name)
+        if call.name == "open" and call.file:
+            self.stored[call.file] = bool(said["flags"] & os.O_DSYNC)
         if call.file and row["transfer"]:
             if leaf and row["layer"] != "hdf5" and (access := self.access(call, row, said, around)):
                 step.access = access
+        elif call.name in ("ftruncate", "truncate") and call.file and succeeded(call):
+            step.access = Access(call.file, said["bytes"], END, True)
         elif call.name == "MPI_File_set_atomicity":
             self.atomic[said["file"]] = bool(said["flag"])
         elif call.name in FILE_CALLS and call.file and succeeded(call):
@@ -206,8 +229,12 @@ class _Process:
             step.waits = said["result"] if said["result"] > 0 else None
         elif call.name.startswith("MPI_"):
             self.communication(call.name, said, step)
-        if step != Step(call.name):
+        made = self.read_calls[call.thread]
+        counts = step != Step(call.name)
+        if counts:
+            step.inside = sum(made[len(made) - inside :])
             self.steps.append(step)
+        made.append(counts)
 
     def access(
         self, call: Call, row: Mapping[str, Any], said: Mapping[str, Any], around: int | None
@@ -223,7 +250,8 @@ class _Process:
             return None
         handle = said.get("file") if row["layer"] == "mpiio" else around
         atomic = handle is not None and self.atomic.get(handle, False)
-        return Access(call.file, begin, begin + length, row["writes"], atomic)
+        stored = row["layer"] == "posix" and self.stored.get(call.file, False)
+        return Access(call.file, begin, begin + length, row["writes"], atomic, stored)
 
     def communication(self, name: str, said: dict[str, Any], step: Step) -> None:
         if said.get("result", 0) != 0:
@@ -232,9 +260,12 @@ class _Process:
         name = name.removesuffix("_c")  # for large counts
         kind = collective_kind(name)
         if name in SENDS | ISENDS:
-            self.send(step, comm, said["dest"], said["tag"])
+            send = self.send(step, comm, said["dest"], said["tag"])
             if name in ISENDS:
-                self.requests[said["request"]].append(_Request())
+                own = send if name == "MPI_Issend" else None
+                self.requests[said["request"]].append(_Request(send=own))
+            elif name == "MPI_Ssend" and send is not None:
+                step.sent.append(send)
         elif name == "MPI_Recv":
             self.receive_now(step, comm, said)
         elif name == "MPI_Irecv":
@@ -247,7 +278,8 @@ class _Process:
             self.post(step, said["request"], _Request(Receive(comm)))
         elif name in SEND_INITS:
             what = (comm, said["dest"], said["tag"])
-            self.requests[said["request"]].append(_Request(persistent=("send", what)))
+            kind = "ssend" if name == "MPI_Ssend_init" else "send"
+            self.requests[said["request"]].append(_Request(persistent=(kind, what)))
         elif name == "MPI_Recv_init":
             self.requests[said["request"]].append(_Request(persistent=("receive", comm)))
         elif name in ("MPI_Start", "MPI_Startall"):
@@ -270,9 +302,11 @@ class _Process:
         elif kind:
             self.enter(step, name, kind, comm, said)
 
-    def send(self, step: Step, comm: Name, to: int, tag: int) -> None:
-        if to != PROC_NULL:
-            step.sends.append((comm, to, tag))
+    def send(self, step: Step, comm: Name, to: int, tag: int) -> Send | None:
+        if to == PROC_NULL:
+            return None
+        step.sends.append(Send(comm, to, tag))
+        return step.sends[-1]
 
     def receive_now(self, step: Step, comm: Name, said: Mapping[str, Any]) -> None:
         if said["got_source"] >= 0:
@@ -289,8 +323,9 @@ class _Process:
         request = self.requests[word][-1]
         assert request.persistent is not None, "started, but no persistent request"
         kind, what = request.persistent
-        if kind == "send":
-            self.send(step, *what)
+        if kind.endswith("send"):
+            send = self.send(step, *what)
+            request.send = send if kind == "ssend" else None
         else:
             request.receive = Receive(what)
             step.posts.append(request.receive)
@@ -307,17 +342,21 @@ class _Process:
                     request.receive.source, request.receive.tag = source, tag
                     step.completes.append(request.receive)
                 request.receive = None
+            if request.send is not None:
+                step.sent.append(request.send)
+                request.send = None
             if request.entry is not None:
                 step.leaves.append(request.entry)
 
     def enter(self, step: Step, name: str, kind: str, comm: Name, said: dict[str, Any]) -> None:
         amount = said.get(AMOUNT.get(kind, ""), 1)
         empty = not (any(amount) if isinstance(amount, list) else amount)
+        if kind in MAKES:
+            made = self.make(kind, comm, said)
+            comm = made if kind == "Comm_create_group" else comm  # those alone call it
         entry = Entry(comm, self.entered[comm], kind, said.get("root", 0), empty)
         self.entered[comm] += 1
         step.enters.append(entry)
-        if kind in MAKES:
-            self.make(kind, comm, said)
         if name == f"MPI_{kind}" and kind != "Comm_idup":
             step.leaves.append(entry)
         else:
@@ -338,17 +377,21 @@ class _Process:
             step.enters.append(entry)
             step.leaves.append(entry)
 
-    def make(self, kind: str, comm: Name, said: Mapping[str, Any]) -> None:
+    def make(self, kind: str, comm: Name, said: Mapping[str, Any]) -> Name:
         colour, key = said.get("color", 0), said.get("key", 0)
+        is_member = colour >= 0
         if kind not in ("Comm_split", "Comm_dup", "Comm_idup", "Comm_dup_with_info"):
             # Whom a group or a topology takes in, only the recorded extras say.
             colour, key = said["new_members"], said["new_rank"]
-            colour = -1 if key < 0 else colour
-        new = (comm, self.made[comm], kind, colour)
-        self.made[comm] += 1
-        if colour >= 0:
+            is_member = key >= 0
+        # A group makes its own without the others of the parent.
+        among = (colour, said["tag"]) if kind == "Comm_create_group" else ()
+        new = (comm, self.made[comm, among], kind, colour, among)
+        self.made[comm, among] += 1
+        if is_member:
             self.comms[said["newcomm"]] = new
             self.belongs[new] = (key, comm)
+        return new
 
 
 def completed(said: Mapping[str, Any]) -> list[tuple[int, int, int]]:
@@ -368,33 +411,35 @@ def succeeded(call: Call) -> bool:
     return call.result != 0 if call.name == "fopen" else call.result >= 0
 
 
-def by_ends(of_process: Iterable[Call]) -> list[tuple[Call, bool, int | None]]:
-    """The calls in the order of their ends, each with whether it is the innermost transfer, and
-    the handle of the MPI-IO call around it. Threads are merged by the times of their ends.
+def by_ends(of_process: Iterable[Call]) -> list[tuple[Call, bool, int | None, int]]:
+    """The calls in the order of their ends, each with whether it is the innermost transfer, the
+    handle of the MPI-IO call around it, and the number of calls that ran inside it. Threads are
+    merged by the times of their ends.
     """
-    lines: dict[int, list[tuple[float, Call, bool, int | None]]] = defaultdict(list)
-    open_calls: dict[int, list[list[Any]]] = defaultdict(list)  # call, transfers inside
+    lines: dict[int, list[tuple[float, Call, bool, int | None, int]]] = defaultdict(list)
+    # Call, transfers inside, calls of the thread that ended before it began.
+    open_calls: dict[int, list[list[Any]]] = defaultdict(list)
 
     def close(thread: int, depth: int) -> None:
         stack = open_calls[thread]
         while stack and stack[-1][0].depth >= depth:
-            call, inside = stack.pop()
+            call, transfers, ended = stack.pop()
             if stack:
-                stack[-1][1] += inside + (call.layer in ("posix", "stdio", "mpiio"))
-            around = next((c.numbers[0] for c, _ in reversed(stack) if c.layer == "mpiio"), None)
+                stack[-1][1] += transfers + (call.layer in ("posix", "stdio", "mpiio"))
+            around = next((c.numbers[0] for c, *_ in reversed(stack) if c.layer == "mpiio"), None)
             line = lines[thread]
             end = max(call.start + call.seconds, line[-1][0] if line else 0.0)
-            line.append((end, call, not inside, around))
+            line.append((end, call, not transfers, around, len(line) - ended))
 
     for call in of_process:
         if call.layer == "iotune":
             continue
         close(call.thread, call.depth)
-        open_calls[call.thread].append([call, 0])
+        open_calls[call.thread].append([call, 0, len(lines[call.thread])])
     for thread in list(open_calls):
         close(thread, 0)
     merged = sorted((one for line in lines.values() for one in line), key=lambda one: one[0])
-    return [(call, leaf, around) for _, call, leaf, around in merged]
+    return [one[1:] for one in merged]
 
 
 def read_history(trace: Path) -> History:
@@ -406,8 +451,8 @@ def read_history(trace: Path) -> History:
         of_process[call.process].append(call)
     readers = [_Process(rows, head) for head in heads]
     for reader, own in zip(readers, of_process):
-        for call, leaf, around in by_ends(own):
-            reader.read(call, leaf, around)
+        for one in by_ends(own):
+            reader.read(*one)
     # A forked child has its parent's rank and makes no calls of MPI.
     ranks: dict[int, int] = {}
     for number, head in enumerate(heads):

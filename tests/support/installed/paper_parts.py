@@ -26,11 +26,14 @@ class Message:
     source: int  # in the communicator, as is `to`
     to: int
     tag: int
+    taken: bool = False  # by a receive
 
 
 @dataclass
 class Request:
-    """What a rank has under way: a receive until its message is there, or anything else."""
+    """What a rank has under way: a receive until its message is there, a synchronous send until
+    it is received, or anything else.
+    """
 
     word: int
     comm: Comm | None = None
@@ -38,10 +41,13 @@ class Request:
     tag: int = NOTHING
     message: Message | None = None
     receive: bool = False
+    sent: Message | None = None  # of a synchronous send
 
     @property
     def ready(self) -> bool:
-        return not self.receive or self.message is not None
+        if self.receive:
+            return self.message is not None
+        return self.sent is None or self.sent.taken
 
     @property
     def got(self) -> tuple[int, int]:

@@ -6,7 +6,9 @@ in all of them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from fcntl import F_RDLCK, F_UNLCK, F_WRLCK
 from pathlib import Path
 
 from support.installed.paper_parts import ANY_SOURCE, ANY_TAG, Comm, File
@@ -25,8 +27,8 @@ def read(run: PaperRun, rank: int, file: File) -> None:
     run.access(rank, file, 0, BYTES, False)
 
 
-def opened(run: PaperRun) -> list[File]:
-    return [run.open(rank, PATH) for rank in range(run.ranks)]
+def opened(run: PaperRun, flags: int = 0) -> list[File]:
+    return [run.open(rank, PATH, flags=flags) for rank in range(run.ranks)]
 
 
 def closed(run: PaperRun, files: list[File]) -> None:
@@ -51,6 +53,14 @@ def missing_barrier(run: PaperRun, ordered: bool) -> None:
 def barrier_without_sync(run: PaperRun, ordered: bool) -> None:
     files = opened(run)
     written(run, 0, files[0], sync=ordered)
+    run.collective(run.world, "MPI_Barrier")
+    read(run, 1, files[1])
+    closed(run, files)
+
+
+def stored_at_once(run: PaperRun, ordered: bool) -> None:
+    files = opened(run, os.O_DSYNC if ordered else 0)
+    written(run, 0, files[0], sync=False)
     run.collective(run.world, "MPI_Barrier")
     read(run, 1, files[1])
     closed(run, files)
@@ -187,6 +197,57 @@ def mpi_close_then_open(run: PaperRun, ordered: bool) -> None:
     run.mpi_close(1, file)
 
 
+def joint_close(run: PaperRun, ordered: bool) -> None:
+    written_together(run, ordered)
+    file = run.open(1, PATH)
+    read(run, 1, file)
+    run.close(1, file)
+
+
+def joint_close_then_open(run: PaperRun, ordered: bool) -> None:
+    written_together(run, ordered)
+    files = run.mpi_open(run.world, PATH)
+    run.mpi_access(1, files[1], 0, BYTES, False)
+    for rank, file in files.items():
+        run.mpi_close(rank, file)
+
+
+def written_together(run: PaperRun, barrier: bool) -> None:
+    """By rank 0, through a handle of all that all close."""
+    files = run.mpi_open(run.world, PATH)
+    run.mpi_access(0, files[0], 0, BYTES, True)
+    for rank, file in files.items():
+        run.mpi_close(rank, file)
+    if barrier:
+        run.collective(run.world, "MPI_Barrier")
+
+
+def locked(run: PaperRun, ordered: bool) -> None:
+    files = opened(run)
+    run.lock(0, files[0], BYTES, F_WRLCK)
+    written(run, 0, files[0], sync=ordered)
+    run.lock(0, files[0], BYTES, F_UNLCK)
+    run.collective(run.world, "MPI_Barrier")
+    run.lock(1, files[1], BYTES, F_RDLCK)
+    read(run, 1, files[1])
+    run.lock(1, files[1], BYTES, F_UNLCK)
+    closed(run, files)
+
+
+def truncated(run: PaperRun, ordered: bool) -> None:
+    files = opened(run)
+    run.truncate(0, files[0])
+    if ordered:
+        run.close(0, files[0])
+    run.collective(run.world, "MPI_Barrier")
+    own = run.open(1, PATH)
+    written(run, 1, own, sync=False)
+    run.close(1, own)
+    run.close(1, files[1])
+    if not ordered:
+        run.close(0, files[0])
+
+
 def atomic_mode(run: PaperRun, ordered: bool) -> None:
     files = run.mpi_open(run.world, PATH)
     for rank, file in files.items():
@@ -272,6 +333,39 @@ def split_barrier(run: PaperRun, ordered: bool) -> None:
     closed(run, files)
 
 
+def synchronous_send(run: PaperRun, ordered: bool) -> None:
+    files = opened(run)
+    if not ordered:  # it may end before the receive begins
+        run.send(1, run.world, 0, TAG)
+    written(run, 0, files[0])
+    if ordered:
+        run.synchronous(1, 0, run.world, TAG)
+    else:
+        run.receive(0, run.world, 1, TAG)
+    read(run, 1, files[1])
+    closed(run, files)
+
+
+def cart_sub(run: PaperRun, ordered: bool) -> None:
+    files = opened(run)
+    (grid,) = run.make(run.world, "MPI_Cart_create", [range(4)])
+    lines = run.make(grid, "MPI_Cart_sub", [(0, 1), (2, 3)] if ordered else [(0, 2), (1, 3)])
+    written(run, 0, files[0])
+    for line in lines:
+        run.collective(line, "MPI_Barrier")
+    read(run, 1, files[1])
+    closed(run, files)
+
+
+def group_barrier(run: PaperRun, ordered: bool) -> None:
+    files = opened(run)
+    (part,) = run.make(run.world, "MPI_Comm_create_group", [(1 if ordered else 2, 0)])
+    written(run, 0, files[0])
+    run.collective(part, "MPI_Barrier")
+    read(run, 1, files[1])
+    closed(run, files)
+
+
 def read_then_write(run: PaperRun, ordered: bool) -> None:
     files = opened(run)
     read(run, 1, files[1])
@@ -285,8 +379,9 @@ PROGRAMS: dict[str, Callable[[PaperRun, bool], None]] = {
     **{one.__name__: one for one in (
         missing_barrier, barrier_without_sync, sync_without_barrier, sync_barrier_sync,
         other_communicator, third_rank, wildcard, unfinished_test, neighbours, rewritten_header,
-        close_then_open, mpi_close_then_open, atomic_mode, forked, scan_upwards, empty_allreduce,
-        waited_ibarrier, split_barrier, read_then_write,
+        close_then_open, mpi_close_then_open, joint_close, joint_close_then_open, locked, truncated,
+        atomic_mode, forked, scan_upwards, empty_allreduce, waited_ibarrier, split_barrier,
+        cart_sub, group_barrier, synchronous_send, stored_at_once, read_then_write,
     )},
     "backward_bcast": rooted("MPI_Bcast", 0),
     "backward_reduce": rooted("MPI_Reduce", 1),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from fcntl import F_SETLKW
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -125,12 +126,12 @@ class PaperRun:
         self._now += STEP_NS
 
     # --- files, by calls of POSIX
-    def open(self, rank: int, path: str, layers: int = 0) -> File:
+    def open(self, rank: int, path: str, layers: int = 0, flags: int = 0) -> File:
         process = self.processes[rank]
         file = File(path, process.next_descriptor, process.next_file)
         process.next_descriptor += 1
         process.next_file += 1
-        flags = os.O_RDWR | os.O_CREAT
+        flags |= os.O_RDWR | os.O_CREAT
         self._call(rank, "open", {"flags": flags, "result": file.descriptor}, (), path, layers)
         noted = layers | 1 << POSIX_LAYER if layers else 0
         self._note(rank, (file.number,), (file.descriptor, POSIX_LAYER), path, noted)
@@ -154,6 +155,14 @@ class PaperRun:
 
     def fsync(self, rank: int, file: File, layers: int = 0) -> None:
         self._call(rank, "fsync", {}, self._keys(file), layers=layers)
+
+    def truncate(self, rank: int, file: File) -> None:
+        self._call(rank, "ftruncate", {"bytes": 0}, self._keys(file))
+
+    def lock(self, rank: int, file: File, length: int, kind: int) -> None:
+        """The first bytes, by fcntl."""
+        said = {"command": F_SETLKW, "lock_type": kind, "lock_length": length}
+        self._call(rank, "fcntl", said, self._keys(file))
 
     def access(
         self, rank: int, file: File, offset: int, length: int, write: bool, layers: int = 0
@@ -217,22 +226,39 @@ class PaperRun:
         process.pending.append(request)
         return request
 
-    def _deliver(self, rank: int, comm: Comm, to: int, tag: int) -> None:
+    def is_awaited(self, rank: int, comm: Comm, to: int, tag: int) -> bool:
+        """Whether a receive is posted that takes such a message."""
+        message = Message(comm, comm.rank_of(rank), to, tag)
+        return any(one.takes(message) for one in self.processes[comm.members[to]].posted)
+
+    def _deliver(self, rank: int, comm: Comm, to: int, tag: int) -> Message:
         message = Message(comm, comm.rank_of(rank), to, tag)
         receiver = self.processes[comm.members[to]]
         for request in receiver.posted:
             if request.takes(message):
                 request.message = message
+                message.taken = True
                 receiver.posted.remove(request)
-                return
+                return message
         receiver.arrived.append(message)
+        return message
 
     def send(self, rank: int, comm: Comm, to: int, tag: int, name: str = "MPI_Send") -> None:
         said = {"comm": comm.words[rank], "dest": to, "tag": tag, "count": 1}
-        if name.startswith("MPI_I"):
-            said["request"] = self._request(rank).word
+        request = self._request(rank) if name.startswith("MPI_I") else None
+        if request is not None:
+            said["request"] = request.word
         self._call(rank, name, said)
-        self._deliver(rank, comm, to, tag)
+        message = self._deliver(rank, comm, to, tag)
+        if request is not None and name == "MPI_Issend":
+            request.sent = message
+
+    def synchronous(self, source: int, to: int, comm: Comm, tag: int) -> None:
+        """MPI_Ssend and its MPI_Recv, of two ranks of the world; the receiver is quiet."""
+        self._deliver(source, comm, comm.rank_of(to), tag)
+        self.receive(to, comm, comm.rank_of(source), tag)
+        said = {"comm": comm.words[source], "dest": comm.rank_of(to), "tag": tag, "count": 1}
+        self._call(source, "MPI_Ssend", said)
 
     def can_receive(self, rank: int, comm: Comm, source: int, tag: int) -> bool:
         asked = Request(0, comm, source, tag, receive=True)
@@ -243,6 +269,7 @@ class PaperRun:
         for message in process.arrived:
             if request.takes(message):
                 request.message = message
+                message.taken = True
                 process.arrived.remove(message)
                 return
         process.posted.append(request)
@@ -381,27 +408,39 @@ class PaperRun:
         process.next_comm += 1
         return process.next_comm - 1
 
-    def dup(self, comm: Comm) -> Comm:
-        words = {rank: self._new_word(rank) for rank in comm.members}
+    def make(
+        self,
+        comm: Comm,
+        name: str,
+        groups: Sequence[Sequence[int]],
+        said: Mapping[int, Mapping[str, Any]] | None = None,
+    ) -> list[Comm]:
+        """Communicators of these ranks of the world. Who is in none gets none; of
+        MPI_Comm_create_group it does not even call. `said`: further words by rank.
+        """
+        words: dict[int, int] = {}
         for rank in comm.members:
-            said = {"comm": comm.words[rank], "newcomm": words[rank]}
-            self._call(rank, "MPI_Comm_dup", said | membership(comm.members, rank))
-        return Comm(comm.members, words)
+            (own,) = [group for group in groups if rank in group] or [()]
+            if not own and name == "MPI_Comm_create_group":
+                continue
+            words[rank] = self._new_word(rank) if own else COMM_NULL_WORD
+            more = said[rank] if said else {}
+            self._call(rank, name, {"comm": comm.words[rank], "newcomm": words[rank], **more,
+                                    **membership(own, rank)})  # fmt: skip
+        return [Comm(tuple(group), {rank: words[rank] for rank in group}) for group in groups]
+
+    def dup(self, comm: Comm) -> Comm:
+        (made,) = self.make(comm, "MPI_Comm_dup", [comm.members])
+        return made
 
     def split(self, comm: Comm, colours: Mapping[int, int], keys: Mapping[int, int]) -> list[Comm]:
         """By colour and key of each rank of the world; without those of MPI_UNDEFINED."""
         by_colour: dict[int, list[int]] = defaultdict(list)
         for rank in sorted(comm.members, key=lambda rank: (keys[rank], comm.rank_of(rank))):
             by_colour[colours[rank]].append(rank)
-        words = {}
-        for rank in comm.members:
-            words[rank] = COMM_NULL_WORD if colours[rank] < 0 else self._new_word(rank)
-            said = {"comm": comm.words[rank], "color": colours[rank], "key": keys[rank],
-                    "newcomm": words[rank]}  # fmt: skip
-            taken = by_colour[colours[rank]] if colours[rank] >= 0 else []
-            self._call(rank, "MPI_Comm_split", said | membership(taken, rank))
-        return [Comm(tuple(ranks), {rank: words[rank] for rank in ranks})
-                for colour, ranks in by_colour.items() if colour >= 0]  # fmt: skip
+        said = {rank: {"color": colours[rank], "key": keys[rank]} for rank in comm.members}
+        groups = [ranks for colour, ranks in by_colour.items() if colour >= 0]
+        return self.make(comm, "MPI_Comm_split", groups, said)
 
     # --- children
     def fork(self, rank: int) -> int:

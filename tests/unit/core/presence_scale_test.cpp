@@ -147,7 +147,10 @@ class Presence : public testing::Test {
   }
   // All keep files as logs but one.
   void register_all(long ordinary = -1) {
-    for_each_rank([&] { register_presence(g_site.rank != ordinary); });
+    for_each_rank([&] {
+      if (g_site.rank != ordinary) announce_service(JointService::kLogs);
+      register_presence();
+    });
     shuffle();
   }
   long yes() {
@@ -225,11 +228,11 @@ TEST_F(Presence, OneThatPublishesLateHearsTheAnswerOfBefore) {
   start(2, 2);
   const std::vector<long> all = {0, 1, 2, 3};
   order_ = {0, 1, 2};
-  for_each_rank([] { register_presence(false); });
+  for_each_rank([] { register_presence(); });
   order_ = {0};
   EXPECT_EQ(yes(), 0);
   order_ = {3};
-  for_each_rank([] { register_presence(false); });
+  for_each_rank([] { register_presence(); });
   order_ = all;
   EXPECT_EQ(yes(), 0);
   EXPECT_EQ(g_site.said.size(), 1u);

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "packed_decision.h"
-#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/decisions.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
 #include "tuner/mpiio/openmpi_said.h"

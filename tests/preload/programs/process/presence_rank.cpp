@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
       if (raw::call(SYS_prlimit64, 0, RLIMIT_FSIZE, raw::word(&none), 0) != 0) return 2;
       std::puts("done");
     } else if (std::strcmp(line, "register") == 0) {
-      register_presence(false);
+      register_presence();
       std::puts("done");
     } else if (std::strcmp(line, "remove") == 0) {
       remove_presence_files();

@@ -67,17 +67,15 @@ class BruteForce {
   bool visible(ConsistencyModel model, std::size_t p, std::uint64_t i, std::size_t q,
                std::uint64_t j) const {
     const std::uint64_t events = program_.scripts[p].events.size();
-    const bool plain = i < events && to_segment(paths_.start({p, i}), q, j);
     switch (model) {
       case ConsistencyModel::kPosix:
-        return plain;
+        return i < events && to_segment(paths_.start({p, i}), q, j);
       case ConsistencyModel::kCommit:
         return through(kCommits, 0, p, i, q, j);
       case ConsistencyModel::kSession:
         return through(kClosesSession, kOpensSession, p, i, q, j);
       case ConsistencyModel::kMpiIo:
-        return (plain && atomic(p, i) && atomic(q, j)) ||
-               through(kMpiSyncsOut, kMpiSyncsIn, p, i, q, j);
+        return through(kMpiSyncsOut, kMpiSyncsIn, p, i, q, j);
     }
     return false;
   }
@@ -98,18 +96,6 @@ class BruteForce {
       }
     }
     return false;
-  }
-  bool atomic(std::size_t p, std::uint64_t segment) const {
-    bool result = false;
-    for (const FileEvent& event : program_.scripts[p].file_events) {
-      if (event.number >= segment) break;
-      if ((event.roles & kSetsAtomic) != 0) {
-        result = true;
-      } else if ((event.roles & kEndsAtomic) != 0) {
-        result = false;
-      }
-    }
-    return result;
   }
 
   const DrawnProgram& program_;

@@ -5,7 +5,6 @@
 #include <map>
 #include <random>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "analyzer/order/replay/posted_receives.h"
@@ -13,8 +12,9 @@
 namespace iotune::analyzer {
 namespace {
 
-constexpr std::string_view kCollectives[] = {"MPI_Barrier", "MPI_Allreduce", "MPI_Bcast",
-                                             "MPI_Reduce",  "MPI_Scan",      "MPI_Gather"};
+constexpr std::string_view kCollectives[] = {"MPI_Barrier",  "MPI_Allreduce", "MPI_Bcast",
+                                             "MPI_Reduce",   "MPI_Scan",      "MPI_Gather",
+                                             "MPI_Alltoallv"};
 constexpr std::string_view kFileCalls[] = {"open", "close", "fsync", "MPI_File_sync"};
 
 class Engine {
@@ -53,13 +53,20 @@ class Engine {
     std::size_t from_rank;
     std::int64_t tag;
     Moment sent;
+    std::int64_t request = -1;  // of a synchronous one
   };
   struct Receive {
     std::size_t process;
     std::size_t group;
     std::int64_t from, tag, request;
+    Moment posted{};
     bool matched = false;
     Message message{};
+  };
+  struct SynchronousSend {  // begun and not completed
+    std::int64_t request;
+    bool matched = false;
+    Moment posted{};  // its receive
   };
   struct Colour {
     std::int64_t colour, key;
@@ -67,12 +74,13 @@ class Engine {
   struct Call {  // of all members of a group
     std::string_view name;
     CollectiveOrder order;
-    std::int64_t root;
+    std::int64_t root = 0;
     bool makes = false, splits = false;
     std::map<std::size_t, Moment> came;  // by rank
     std::vector<std::pair<std::size_t, Moment>> ended;
     std::map<std::size_t, Colour> colours;
-    std::map<std::int64_t, std::size_t> made;  // group by colour
+    std::map<std::size_t, std::vector<std::int64_t>> sources;  // by rank: whom it gets from
+    std::map<std::int64_t, std::size_t> made;                  // group by colour
     bool zero = false;
   };
   struct Group {
@@ -88,12 +96,13 @@ class Engine {
   struct Line {
     std::vector<std::size_t> groups;
     std::deque<Receive> receives;  // begun and not completed
+    std::deque<SynchronousSend> sends;
     std::vector<Begun> begun;
     std::map<std::size_t, std::vector<Message>> waiting;  // by group: not taken by any receive
     bool blocked = false;
     Begun blocked_in{};
     Moment blocked_at{};
-    std::int64_t next_request = 100, next_comm = 1000;
+    std::int64_t next_request = 100;
   };
 
   std::size_t below(std::size_t end) {
@@ -153,18 +162,7 @@ class Engine {
         }
         break;
       default:
-        file_call(p);
-        break;
-    }
-  }
-
-  void file_call(std::size_t p) {
-    Script& script = program_.scripts[p];
-    if (below(6) == 0) {
-      const bool sets = below(2) == 0;
-      script.on_file("MPI_File_set_atomicity", sets ? kSetsAtomic : kEndsAtomic);
-    } else {
-      script.on_file(kFileCalls[below(std::size(kFileCalls))]);
+        program_.scripts[p].on_file(kFileCalls[below(std::size(kFileCalls))]);
     }
   }
 
@@ -172,18 +170,32 @@ class Engine {
     const Group& group = groups_[g];
     const std::size_t to = below(group.members.size());
     const std::size_t q = group.members[to];
-    const Message message{rank_in(group, p), static_cast<std::int64_t>(below(2)), next_moment(p)};
-    const bool blocks = below(2) == 0;
+    Message message{rank_in(group, p), static_cast<std::int64_t>(below(2)), next_moment(p)};
+    const bool blocks = below(2) == 0, synchronous = !blocks && below(2) == 0;
     const std::int64_t request = blocks ? OrderEvent::kBlocking : lines_[p].next_request++;
     program_.scripts[p].send(static_cast<std::int64_t>(to), message.tag, group.handle, request);
+    if (synchronous) {
+      program_.scripts[p].events.back().synchronous = true;
+      lines_[p].sends.push_back({request});
+      message.request = request;
+    }
     for (Receive& receive : lines_[q].receives) {
       if (receive.group == g && !receive.matched && fits(receive, message)) {
-        receive.matched = true;
-        receive.message = message;
+        match(receive, message);
         return;
       }
     }
     lines_[q].waiting[g].push_back(message);
+  }
+
+  void match(Receive& receive, const Message& message) {
+    receive.matched = true;
+    receive.message = message;
+    for (SynchronousSend& send : lines_[message.sent.process].sends) {
+      if (send.request != message.request) continue;
+      send.matched = true;
+      send.posted = receive.posted;
+    }
   }
 
   static bool fits(const Receive& receive, const Message& message) {
@@ -194,7 +206,7 @@ class Engine {
 
   Receive ask(std::size_t p, std::size_t g) {
     const Group& group = groups_[g];
-    Receive result{p, g, 0, 0, 0, false, {}};
+    Receive result{p, g, 0, 0, 0, next_moment(p), false, {}};
     result.from = below(3) == 0 ? OrderEvent::kAnySource
                                 : static_cast<std::int64_t>(below(group.members.size()));
     result.tag = below(3) == 0 ? OrderEvent::kAnyTag : static_cast<std::int64_t>(below(2));
@@ -215,8 +227,7 @@ class Engine {
     }
     if (choices.empty()) return false;
     const std::size_t chosen = choices[below(choices.size())];
-    receive.matched = true;
-    receive.message = waiting[chosen];
+    match(receive, waiting[chosen]);
     waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(chosen));
     return true;
   }
@@ -260,6 +271,15 @@ class Engine {
       }
       line.receives.erase(line.receives.begin() + static_cast<std::ptrdiff_t>(i));
     }
+    for (std::size_t i = 0; i < line.sends.size();) {
+      if (!line.sends[i].matched || below(2) == 0) {
+        ++i;
+        continue;
+      }
+      completed.push_back({line.sends[i].request, -3, -3});
+      program_.edges.push_back({line.sends[i].posted, here});
+      line.sends.erase(line.sends.begin() + static_cast<std::ptrdiff_t>(i));
+    }
     for (std::size_t i = 0; i < line.begun.size();) {
       if (!may_end(line.begun[i]) || below(2) == 0) {
         ++i;
@@ -272,10 +292,14 @@ class Engine {
     if (!completed.empty()) program_.scripts[p].complete(std::move(completed));
   }
 
-  // What a wildcard took is known by its completion alone.
+  // What a wildcard took is known by its completion alone; others are cancelled.
   void complete_wildcards(std::size_t p) {
     for (const Receive& receive : lines_[p].receives) {
-      if (!receive.matched || !PostedReceives::is_wildcard(receive.from, receive.tag)) continue;
+      if (!PostedReceives::is_wildcard(receive.from, receive.tag)) continue;
+      if (!receive.matched) {
+        program_.scripts[p].complete({{receive.request, -3, -3}});
+        continue;
+      }
       program_.edges.push_back({receive.message.sent, next_moment(p)});
       program_.scripts[p].complete(
           {{receive.request, static_cast<std::int64_t>(receive.message.from_rank),
@@ -299,7 +323,8 @@ class Engine {
       call.name = kCollectives[below(std::size(kCollectives))];
       call.order = collective_call(call.name)->order;
       call.root = static_cast<std::int64_t>(below(group.members.size()));
-      call.zero = call.name != "MPI_Barrier" && below(6) == 0;
+      call.zero =
+          call.order != CollectiveOrder::kFromSome && call.name != "MPI_Barrier" && below(6) == 0;
       group.calls.push_back(call);
     }
     if (group.calls[group.next[rank]].makes) {
@@ -313,6 +338,14 @@ class Engine {
     Script& script = program_.scripts[p];
     script.collective(call.name, group.handle, call.root, begun.request);
     script.events.back().gives = script.events.back().takes = !call.zero;
+    if (call.order == CollectiveOrder::kFromSome) {
+      call.sources[rank] = {};
+      const bool all = below(4) == 0;
+      for (std::size_t other = 0; other < group.members.size(); ++other) {
+        if (all || below(2) == 0) call.sources[rank].push_back(static_cast<std::int64_t>(other));
+      }
+      script.events.back().sources = call.sources[rank];
+    }
     if (blocks) {
       block(p, begun, call.came[rank]);
     } else {
@@ -328,7 +361,6 @@ class Engine {
       call.splits = below(3) != 0;
       call.name = call.splits ? "MPI_Comm_split" : "MPI_Comm_dup";
       call.order = CollectiveOrder::kAllToAll;
-      call.root = 0;
       call.makes = true;
       group.calls.push_back(call);
     }
@@ -339,19 +371,9 @@ class Engine {
     Begun begun = enter(p, g);
     Call& call = call_of(begun);
     call.came[rank] = next_moment(p);
-    Script& script = program_.scripts[p];
-    const std::int64_t handle = lines_[p].next_comm++;
-    if (call.splits) {
-      const Colour colour{static_cast<std::int64_t>(below(3)) - 1,
-                          static_cast<std::int64_t>(below(3))};
-      call.colours[rank] = colour;
-      script.split(handle, colour.colour < 0 ? OrderEvent::kUndefined : colour.colour, colour.key,
-                   group.handle);
-    } else {
-      call.colours[rank] = {0, 0};
-      script.duplicate(handle, group.handle);
-    }
-    handles_[{g, begun.call, rank}] = handle;
+    const auto drawn = [&] { return static_cast<std::int64_t>(below(3)); };
+    call.colours[rank] = call.splits ? Colour{drawn() - 1, drawn()} : Colour{0, 0};
+    program_.scripts[p].make(call.name, 0, 0, -1, 0, group.handle);
     block(p, begun, call.came[rank]);
   }
 
@@ -369,40 +391,44 @@ class Engine {
     ends(line.blocked_in, line.blocked_at);
   }
 
-  bool may_end(const Begun& begun) {
-    const Call& call = call_of(begun);
-    const std::size_t size = groups_[begun.group].members.size();
-    if (call.zero) return true;
+  // Whether a rank cannot end before the other one has come.
+  static bool gets_from(const Call& call, std::size_t rank, std::size_t other) {
+    if (call.zero || rank == other) return false;
     switch (call.order) {
       case CollectiveOrder::kAllToAll:
-        return call.came.size() == size;
+        return true;
       case CollectiveOrder::kRootToAll:
-        return call.came.contains(static_cast<std::size_t>(call.root));
+        return static_cast<std::int64_t>(other) == call.root;
       case CollectiveOrder::kAllToRoot:
-        return static_cast<std::int64_t>(begun.rank) != call.root || call.came.size() == size;
+        return static_cast<std::int64_t>(rank) == call.root;
       case CollectiveOrder::kLowerToHigher:
-        for (std::size_t rank = 0; rank < begun.rank; ++rank) {
-          if (!call.came.contains(rank)) return false;
-        }
-        return true;
+        return other < rank;
+      case CollectiveOrder::kFromSome:
+        return std::ranges::count(call.sources.at(rank), static_cast<std::int64_t>(other)) != 0;
       case CollectiveOrder::kNothing:
-        return true;
+        return false;
+    }
+    return false;
+  }
+
+  bool may_end(const Begun& begun) {
+    const Call& call = call_of(begun);
+    for (std::size_t other = 0; other < groups_[begun.group].members.size(); ++other) {
+      if (gets_from(call, begun.rank, other) && !call.came.contains(other)) return false;
     }
     return true;
   }
 
   void ends(const Begun& begun, Moment at) {
-    Call& call = call_of(begun);
-    const auto rank = static_cast<std::int64_t>(begun.rank);
-    for (const auto& [from, start] : call.came) {
-      const auto other = static_cast<std::int64_t>(from);
-      bool before = !call.zero;
-      if (call.order == CollectiveOrder::kRootToAll) before &= other == call.root;
-      if (call.order == CollectiveOrder::kAllToRoot) before &= rank == call.root;
-      if (call.order == CollectiveOrder::kLowerToHigher) before &= other < rank;
-      if (before && from != begun.rank) program_.edges.push_back({start, at});
+    const Call& call = call_of(begun);
+    for (const auto& [other, start] : call.came) {
+      if (gets_from(call, begun.rank, other)) program_.edges.push_back({start, at});
     }
     if (call.makes) join(begun);
+  }
+
+  static std::int64_t handle_of(std::size_t group, std::size_t process) {
+    return static_cast<std::int64_t>(1000 + 10 * group + process);
   }
 
   // The process becomes a member of the group that the call made.
@@ -425,8 +451,14 @@ class Engine {
     }
     const std::size_t made = call_of(begun).made[mine.colour];
     lines_[p].groups.push_back(made);
-    // Handles differ from process to process: the group's own is that of the one who speaks.
-    names_[{made, p}] = handles_[{begun.group, begun.call, begun.rank}];
+    OrderEvent& event = program_.scripts[p].events[call_of(begun).came[begun.rank].event];
+    event.new_comm = handle_of(made, p);
+    event.new_members = 1;
+    for (const std::size_t member : groups_[made].members) {
+      event.new_members = event.new_members * 8 + static_cast<std::int64_t>(member);
+    }
+    event.new_rank = static_cast<std::int64_t>(rank_in(groups_[made], p));
+    event.new_size = static_cast<std::int64_t>(groups_[made].members.size());
     groups_[made].handle = static_cast<std::int64_t>(made);
   }
 
@@ -435,8 +467,8 @@ class Engine {
   void name_groups() {
     for (std::size_t p = 0; p < program_.scripts.size(); ++p) {
       for (OrderEvent& event : program_.scripts[p].events) {
-        const auto found = names_.find({static_cast<std::size_t>(event.comm), p});
-        if (found != names_.end()) event.comm = found->second;
+        const auto group = static_cast<std::size_t>(event.comm);
+        if (group > 0 && group < groups_.size()) event.comm = handle_of(group, p);
       }
     }
   }
@@ -446,8 +478,6 @@ class Engine {
   DrawnProgram program_;
   std::vector<Line> lines_;
   std::deque<Group> groups_;
-  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::int64_t> handles_;
-  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> names_;
 };
 
 }  // namespace

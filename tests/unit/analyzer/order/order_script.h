@@ -65,36 +65,30 @@ class Script {
     return *this;
   }
   Script& barrier(std::int64_t comm = kWorld) { return collective("MPI_Barrier", comm); }
-  Script& split(std::int64_t new_comm, std::int64_t colour, std::int64_t key = 0,
-                std::int64_t comm = kWorld) {
-    OrderEvent& event = add(OrderKind::kMakeComm, "MPI_Comm_split");
+  // A communicator of `size` ranks, in which this process has that rank; below 0: in none.
+  // `members` is any number that they have in common.
+  Script& make(std::string_view name, std::int64_t new_comm, std::int64_t members,
+               std::int64_t rank, std::int64_t size, std::int64_t comm = kWorld) {
+    OrderEvent& event = add(comm_call(name)->kind, name);
     event.order = CollectiveOrder::kAllToAll;
-    event.making = CommMaking::kColours;
     event.comm = comm;
-    event.new_comm = colour < 0 ? OrderEvent::kNull : new_comm;
-    event.colour = colour;
-    event.key = key;
-    return *this;
-  }
-  Script& duplicate(std::int64_t new_comm, std::int64_t comm = kWorld) {
-    OrderEvent& event = add(OrderKind::kMakeComm, "MPI_Comm_dup");
-    event.order = CollectiveOrder::kAllToAll;
-    event.making = CommMaking::kCopy;
-    event.comm = comm;
+    if (rank < 0) return *this;
     event.new_comm = new_comm;
+    event.new_members = members;
+    event.new_rank = rank;
+    event.new_size = size;
     return *this;
   }
   // A call on file 0, of which this process alone knows.
-  Script& on_file(std::string_view name, std::uint8_t roles = 0) {
+  Script& on_file(std::string_view name) {
     add(OrderKind::kPlain, name);
-    const FileCall* const call = file_call(name);
-    file_events.push_back({0, 0, events.back().number, roles != 0 ? roles : call->roles});
+    file_events.push_back({0, 0, events.back().number, file_call(name)->roles});
     return *this;
   }
   // A collective of MPI-IO on file 0: of all ranks of the world.
-  Script& together(std::string_view name, std::uint8_t roles = 0) {
+  Script& together(std::string_view name) {
     const bool opens = name == "MPI_File_open";
-    on_file(name, roles);
+    on_file(name);
     OrderEvent& event = events.back();
     event.kind = opens ? OrderKind::kMakeFile : OrderKind::kCollective;
     event.order = file_call(name)->order;

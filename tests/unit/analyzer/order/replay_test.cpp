@@ -103,22 +103,20 @@ TEST(OrderReplay, CloseBarrierOpenSufficesForMpiIo) {
   EXPECT_EQ(run.verdicts(), (Verdicts{true, true, true, true}));
 }
 
-TEST(OrderReplay, AtomicModeNeedsOrderAlone) {
+TEST(OrderReplay, AJointOpenOpensWhenItsRanksHaveMet) {
   WriteThenRead run;
-  run.writer.together("MPI_File_set_atomicity", kSetsAtomic);
-  run.write = run.writer.segment();
-  run.writer.barrier();
-  run.reader.together("MPI_File_set_atomicity", kSetsAtomic).barrier();
-  EXPECT_EQ(run.verdicts(), (Verdicts{true, false, false, true}));
+  for (Script* const rank : {&run.writer, &run.reader}) {
+    rank->together("MPI_File_close").together("MPI_File_open");
+  }
+  EXPECT_EQ(run.verdicts(), (Verdicts{true, true, true, false}));
 }
 
-TEST(OrderReplay, AtomicModeThatOneRankEndedIsNone) {
+TEST(OrderReplay, WhatRunsInsideAJointCallIsNotBeforeOtherRanksEnds) {
   WriteThenRead run;
-  run.writer.together("MPI_File_set_atomicity", kSetsAtomic);
-  run.write = run.writer.segment();
-  run.writer.barrier().together("MPI_File_set_atomicity", kEndsAtomic);
-  run.reader.together("MPI_File_set_atomicity", kSetsAtomic).barrier();
-  run.reader.together("MPI_File_set_atomicity", kEndsAtomic);
+  for (Script* const rank : {&run.writer, &run.reader}) {
+    rank->on_file("close").together("MPI_File_close").events.back().inside = 1;
+  }
+  run.reader.on_file("open");
   EXPECT_EQ(run.verdicts(), (Verdicts{true, false, false, false}));
 }
 
@@ -135,7 +133,8 @@ TEST(OrderReplay, AReadBeforeAWriteNeedsOrderAlone) {
 TEST(OrderReplay, ASyncOnAnotherCommunicatorOrdersItsMembersAlone) {
   std::vector<Script> ranks(4);
   for (int rank = 0; rank < 4; ++rank) {
-    ranks[static_cast<std::size_t>(rank)].split(5, rank % 2).barrier(5);
+    ranks[static_cast<std::size_t>(rank)].make("MPI_Comm_split", 5, 8 + rank % 2, rank / 2, 2);
+    ranks[static_cast<std::size_t>(rank)].barrier(5);
   }
   const HappensBefore order = order_of(ranks);
   EXPECT_EQ(order.first_after(0, 1, 2), 2U);
@@ -143,10 +142,10 @@ TEST(OrderReplay, ASyncOnAnotherCommunicatorOrdersItsMembersAlone) {
   EXPECT_EQ(order.first_after(0, 0, 1), 1U);  // the split itself
 }
 
-TEST(OrderReplay, KeysDecideTheRanksOfASplitCommunicator) {
+TEST(OrderReplay, RanksOfANewCommunicatorAreThoseThatItsMembersSay) {
   std::vector<Script> ranks(3);
   for (int rank = 0; rank < 3; ++rank) {
-    ranks[static_cast<std::size_t>(rank)].split(5, 0, -rank);
+    ranks[static_cast<std::size_t>(rank)].make("MPI_Comm_split", 5, 8, 2 - rank, 3);
   }
   ranks[2].send(1, 0, 5);  // the world's rank 1 again
   ranks[1].receive(0, 0, 5);
@@ -155,14 +154,46 @@ TEST(OrderReplay, KeysDecideTheRanksOfASplitCommunicator) {
   EXPECT_TRUE(order.unknown().empty());
 }
 
-TEST(OrderReplay, ARankOfNoColourHasNoCommunicator) {
+TEST(OrderReplay, ARankThatIsLeftOutHasNoCommunicator) {
   std::vector<Script> ranks(3);
-  ranks[0].split(5, 1).barrier(5);
-  ranks[1].split(5, OrderEvent::kUndefined);
-  ranks[2].split(5, 1).barrier(5);
+  ranks[0].make("MPI_Comm_create", 5, 8, 0, 2).barrier(5);
+  ranks[1].make("MPI_Comm_create", 5, 0, -1, 0);
+  ranks[2].make("MPI_Comm_create", 5, 8, 1, 2).barrier(5);
   const HappensBefore order = order_of(ranks);
   EXPECT_EQ(order.first_after(0, 1, 2), 2U);
   EXPECT_TRUE(order.unknown().empty());
+}
+
+TEST(OrderReplay, AGroupMakesACommunicatorByItself) {
+  // Rank 1 makes another one of the same ranks in between, with another tag.
+  std::vector<Script> ranks(3);
+  const auto makes = [&](std::size_t rank, std::int64_t handle, std::int64_t tag) {
+    const std::int64_t place = rank == 0 ? 1 : 0;
+    ranks[rank].make("MPI_Comm_create_group", handle, 8, place, 2).events.back().tag = tag;
+  };
+  makes(0, 5, 1);
+  makes(1, 6, 1);
+  makes(0, 7, 2);
+  makes(1, 8, 2);
+  ranks[0].barrier(5);
+  ranks[1].barrier(6).send(1, 0, 8);
+  ranks[0].receive(0, 0, 7);
+  const HappensBefore order = order_of(ranks);
+  EXPECT_EQ(order.first_after(0, 0, 1), 1U);
+  EXPECT_EQ(order.first_after(0, 2, 1), 3U);
+  EXPECT_EQ(order.first_after(1, 3, 0), 4U);
+  EXPECT_EQ(order.first_after(0, 0, 2), kNever);
+  EXPECT_TRUE(order.unknown().empty());
+}
+
+TEST(OrderReplay, AGroupOfWhichOneNeverCallsIsUnknown) {
+  std::vector<Script> ranks(2);
+  ranks[0].make("MPI_Comm_create_group", 5, 8, 0, 2).barrier(5);
+  const HappensBefore order = order_of(ranks);
+  ASSERT_EQ(order.unknown().size(), 2U);
+  EXPECT_EQ(order.unknown()[0].reason,
+            "MPI_Comm_create_group of which the call of one rank is not in the trace");
+  EXPECT_EQ(order.unknown()[1].reason, "collectives on communicators whose ranks are not known");
 }
 
 TEST(OrderReplay, OrderGoesThroughAThirdRank) {
@@ -212,6 +243,29 @@ TEST(OrderReplay, ACancelledReceiveTakesNoMessage) {
   const HappensBefore order = order_of(ranks);
   EXPECT_EQ(order.first_after(0, 0, 1), 3U);
   EXPECT_EQ(order.first_after(0, 1, 1), kNever);
+}
+
+TEST(OrderReplay, ASynchronousSendEndsWhenItsReceiveHasBegun) {
+  // The receive is posted in the second event of rank 1 and completed later.
+  std::vector<Script> ranks(2);
+  ranks[1].on_file("fsync").begin_receive(11, 0).on_file("fsync").complete({{11, 0, 0}});
+  ranks[0].send(1).events.back().synchronous = true;
+  const HappensBefore order = order_of(ranks);
+  EXPECT_EQ(order.first_after(1, 1, 0), 1U);
+  EXPECT_EQ(order.first_after(1, 2, 0), kNever);
+  EXPECT_EQ(order.first_after(0, 0, 1), 4U);
+  ranks[0].events.back().synchronous = false;
+  EXPECT_EQ(order_of(ranks).first_after(1, 0, 0), kNever);
+}
+
+TEST(OrderReplay, ASynchronousSendToAnUnknownReceiveOrdersNothing) {
+  // The wildcard may have taken the message; what it got is not in the trace.
+  std::vector<Script> ranks(2);
+  ranks[1].begin_receive(11, OrderEvent::kAnySource).on_file("fsync").receive(0);
+  for (int i = 0; i < 2; ++i) ranks[0].send(1).events.back().synchronous = true;
+  const HappensBefore order = order_of(ranks);
+  EXPECT_EQ(order.first_after(1, 1, 0), kNever);
+  EXPECT_TRUE(order.unknown().empty());
 }
 
 TEST(OrderReplay, PersistentRequestsBeginWithEachStart) {
@@ -303,6 +357,30 @@ TEST(OrderReplay, AScanOrdersLowerRanksBeforeHigherOnes) {
   EXPECT_EQ(order.first_after(0, 0, 2), 1U);
   EXPECT_EQ(order.first_after(1, 0, 2), 1U);
   EXPECT_EQ(order.first_after(1, 0, 0), kNever);
+}
+
+TEST(OrderReplay, NeighboursOrderThoseThatGetFromThem) {
+  // A ring of which each rank gets from the one below; a copy keeps it, a part of it does not.
+  std::vector<Script> ranks(3);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const auto own = static_cast<std::int64_t>(rank);
+    OrderEvent& ring =
+        ranks[rank].make("MPI_Dist_graph_create_adjacent", 5, 8, own, 3).events.back();
+    ring.has_topology = true;
+    ring.sources = {(own + 2) % 3, (own + 2) % 3};
+    ranks[rank].make("MPI_Comm_dup", 6, 8, own, 3, 5).events.back().keeps_topology = true;
+    ranks[rank].make("MPI_Comm_split", 7, 8, own, 3, 5);
+    for (const std::int64_t comm : {6, 7}) {
+      ranks[rank].collective("MPI_Neighbor_allgather", comm).events.back().from_neighbours = true;
+    }
+  }
+  const HappensBefore order = order_of(ranks);
+  EXPECT_EQ(order.first_after(0, 3, 1), 4U);
+  EXPECT_EQ(order.first_after(2, 3, 0), 4U);
+  EXPECT_EQ(order.first_after(0, 3, 2), kNever);
+  EXPECT_EQ(order.first_after(0, 4, 1), kNever);
+  ASSERT_EQ(order.unknown().size(), 1U);
+  EXPECT_EQ(order.unknown()[0].reason, "MPI_Neighbor_allgather on a topology that is not recorded");
 }
 
 TEST(OrderReplay, ACollectiveOfZeroElementsOrdersNothing) {

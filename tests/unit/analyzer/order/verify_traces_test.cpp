@@ -71,10 +71,20 @@ class MadeTrace {
     add(rank, *signature, keys, numbers, text);
   }
 
-  void open(std::uint32_t rank) {
-    call(rank, "open", {{"result", {5}}}, "/scratch/shared");
+  void open(std::uint32_t rank, std::int64_t flags = 2, std::string_view path = "/scratch/shared") {
+    call(rank, "open", {{"flags", {flags}}, {"result", {5}}}, path);
     const recorder::CallSignature* const note = recorder::find_call("iotune_file");
-    add(rank, *note, {1}, {5, 3}, "/scratch/shared");
+    add(rank, *note, {1}, {5, 3}, path);
+  }
+  void open_mpi(std::uint32_t rank, std::int64_t handle) {
+    call(rank, "MPI_File_open", {{"comm", {kMpichWorld}}, {"file", {handle}}}, "/scratch/shared");
+    const recorder::CallSignature* const note = recorder::find_call("iotune_file");
+    add(rank, *note, {10 + handle}, {handle, 1}, "/scratch/shared");
+  }
+  void move_mpi(std::uint32_t rank, std::string_view name, std::int64_t handle,
+                std::int64_t offset) {
+    call(rank, name,
+         {{"file", {handle}}, {"offset", {offset}}, {"count", {8}}, {"type_bytes", {1}}});
   }
   void write(std::uint32_t rank, std::int64_t offset) {
     call(rank, "pwrite", {{"count", {8}}, {"offset", {offset}}, {"result", {8}}});
@@ -127,7 +137,7 @@ TEST(VerifyTraces, ARaceIsNamedWithWhatIsMissing) {
   const TraceVerdict verdict = trace.verdict();
   EXPECT_TRUE(verdict.order_recorded);
   ASSERT_EQ(wrong_of(verdict), (Wrong{1, 1, 1, 1, 1}));
-  const SiteVerdict& site = verdict.files[0].sites[0];
+  const SiteConflicts& site = verdict.files[0].sites[0];
   EXPECT_EQ(site.first, "pwrite");
   EXPECT_EQ(site.second, "pread");
   EXPECT_EQ(site.models[0].missing,
@@ -178,6 +188,134 @@ TEST(VerifyTraces, MessagesAreMatchedFromTheirRecordedWords) {
   const TraceVerdict verdict = trace.verdict();
   EXPECT_EQ(wrong_of(verdict), (Wrong{2, 1, 2, 2, 2}));
   EXPECT_TRUE(verdict.unknown.empty());
+}
+
+// Rank 0 writes, both call with that word, rank 1 reads.
+bool orders(std::string_view name, std::string_view word, std::int64_t of_writer,
+            std::int64_t of_reader) {
+  MadeTrace trace(2);
+  for (const std::uint32_t rank : {0U, 1U}) trace.open(rank);
+  trace.write(0, 0);
+  for (const std::uint32_t rank : {0U, 1U}) {
+    trace.call(rank, name, {{"comm", {kMpichWorld}}, {word, {rank == 0 ? of_writer : of_reader}}});
+  }
+  trace.read(1, 0);
+  return wrong_of(trace.verdict())[1] == 0;
+}
+
+TEST(VerifyTraces, CountsOfZeroOrderNothing) {
+  EXPECT_TRUE(orders("MPI_Alltoallv", "recvcounts", 0, 1));  // bit 0: from rank 0
+  EXPECT_FALSE(orders("MPI_Alltoallv", "recvcounts", 3, 2));
+  EXPECT_TRUE(orders("MPI_Allgatherv", "recvcounts", 5, 0));
+  EXPECT_FALSE(orders("MPI_Allgatherv", "recvcounts", 0, 5));
+  EXPECT_TRUE(orders("MPI_Reduce_scatter", "recvcounts", 0, 5));
+  EXPECT_FALSE(orders("MPI_Reduce_scatter", "recvcounts", 5, 0));
+  EXPECT_TRUE(orders("MPI_Scatterv", "recvcount", 0, 5));
+  EXPECT_FALSE(orders("MPI_Scatterv", "recvcount", 5, 0));
+  EXPECT_TRUE(orders("MPI_Alltoall", "recvcount", 5, 5));
+  EXPECT_FALSE(orders("MPI_Alltoall", "sendcount", 5, 5));  // in place: recvcount counts
+}
+
+TEST(VerifyTraces, NeighboursOnAGridAreFoundByItsExtents) {
+  // 2 x 3 ranks, the second dimension a ring: rank 0 has the neighbours 1, 2 and 3.
+  MadeTrace trace(6);
+  for (std::uint32_t rank = 0; rank < 6; ++rank) {
+    trace.call(rank, "MPI_Cart_create",
+               {{"comm", {kMpichWorld}},
+                {"dims", {2, 3}},
+                {"periods", {0, 1}},
+                {"reorder", {1}},
+                {"newcomm", {77}},
+                {"new_rank", {rank}},
+                {"new_size", {6}},
+                {"new_members", {9}}});
+    trace.open(rank);
+  }
+  trace.write(0, 0);
+  for (std::uint32_t rank = 0; rank < 6; ++rank) {
+    trace.call(rank, "MPI_Neighbor_alltoall", {{"comm", {77}}, {"recvcount", {1}}});
+    if (rank != 0) trace.read(rank, 0);
+  }
+  EXPECT_EQ(wrong_of(trace.verdict()), (Wrong{5, 2, 5, 5, 5}));
+}
+
+TEST(VerifyTraces, WhatIsStoredAtOnceIsACommit) {
+  // Rank 0 writes with O_DSYNC, rank 1 without it; ranks 2 and 3 read.
+  MadeTrace trace(4);
+  trace.open(0, 010002);
+  for (const std::uint32_t rank : {1U, 2U, 3U}) trace.open(rank);
+  trace.write(0, 0);
+  trace.write(1, 8);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) trace.barrier(rank);
+  trace.read(2, 0);
+  trace.read(3, 8);
+  EXPECT_EQ(wrong_of(trace.verdict()), (Wrong{2, 0, 1, 2, 2}));
+}
+
+TEST(VerifyTraces, AtomicModeIsThatOfAHandle) {
+  // Two handles of one file: accesses by the first are in atomic mode, until it ends.
+  MadeTrace trace(2);
+  for (const std::uint32_t rank : {0U, 1U}) {
+    for (const std::int64_t handle : {1, 2}) trace.open_mpi(rank, handle);
+    trace.call(rank, "MPI_File_set_atomicity", {{"file", {1}}, {"flag", {1}}});
+  }
+  trace.move_mpi(0, "MPI_File_write_at", 1, 0);
+  trace.move_mpi(0, "MPI_File_write_at", 2, 8);
+  trace.call(0, "MPI_File_set_atomicity", {{"file", {1}}, {"flag", {0}}});
+  trace.move_mpi(0, "MPI_File_write_at", 1, 16);
+  for (const std::uint32_t rank : {0U, 1U}) trace.barrier(rank);
+  for (const std::int64_t offset : {0, 8, 16}) {
+    trace.move_mpi(1, "MPI_File_read_at", 1, offset);
+  }
+  trace.move_mpi(1, "MPI_File_read_at", 2, 0);
+  EXPECT_EQ(wrong_of(trace.verdict()), (Wrong{4, 0, 4, 4, 3}));
+}
+
+// Whether rank 1 finds under `path` what rank 0 wrote to /scratch/shared, after rank 0's call.
+bool is_same_file(std::string_view name, std::string_view text, std::string_view path,
+                  const MadeTrace::Words& words = {}) {
+  MadeTrace trace(2);
+  trace.open(0);
+  trace.write(0, 0);
+  trace.call(0, name, words, text);
+  trace.open(1, 2, path);
+  trace.read(1, 0);
+  const TraceVerdict verdict = trace.verdict();
+  return !verdict.files.empty() && verdict.files[0].pairs == 1;
+}
+
+TEST(VerifyTraces, NamesAreFollowedWhereverTheyAreChanged) {
+  constexpr std::string_view kShared = "/scratch/shared", kOther = "/scratch/other";
+  const std::string both = std::string(kShared) + '\0' + std::string(kOther);
+  EXPECT_TRUE(is_same_file("fsync", "", kShared));
+  EXPECT_FALSE(is_same_file("unlinkat", kShared, kShared));
+  EXPECT_FALSE(is_same_file("MPI_File_delete", "ufs:/scratch/shared", kShared));
+  EXPECT_TRUE(is_same_file("MPI_File_delete", kShared, kShared, {{"result", {37}}}));
+  EXPECT_FALSE(is_same_file("H5Fdelete", kShared, kShared));
+  EXPECT_FALSE(is_same_file("fsync", "", kOther));
+  EXPECT_TRUE(is_same_file("linkat", both, kOther));
+  EXPECT_TRUE(is_same_file("linkat", both, kShared));
+  EXPECT_TRUE(is_same_file("renameat2", both, kOther));
+  EXPECT_FALSE(is_same_file("renameat2", both, kShared));
+  EXPECT_TRUE(is_same_file("renameat2", both, kOther, {{"flags", {2}}}));
+  // From the working directory, and from a folder that only the descriptor knows.
+  EXPECT_FALSE(is_same_file("unlinkat", "../scratch/shared", kShared, {{"dirfd", {-100}}}));
+  EXPECT_TRUE(is_same_file("unlinkat", "../scratch/shared", kShared, {{"dirfd", {7}}}));
+}
+
+TEST(VerifyTraces, LocksAreSaidToOrderNothing) {
+  MadeTrace trace(2);
+  for (const std::uint32_t rank : {0U, 1U}) {
+    trace.open(rank);
+    trace.call(rank, "fcntl", {{"command", {7}}});
+    trace.write(rank, 0);
+    trace.call(rank, "fcntl", {{"command", {1}}});  // no lock
+  }
+  const TraceVerdict verdict = trace.verdict();
+  EXPECT_EQ(wrong_of(verdict), (Wrong{1, 1, 1, 1, 1}));
+  ASSERT_EQ(verdict.unknown.size(), 1U);
+  EXPECT_EQ(verdict.unknown[0].reason, "fcntl orders processes in a way that is not followed");
+  EXPECT_EQ(verdict.unknown[0].times, 2U);
 }
 
 TEST(VerifyTraces, AFailedCallOrdersNothing) {

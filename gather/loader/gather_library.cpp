@@ -1,0 +1,105 @@
+// libiotune-gather.so, loaded by the processes that IOTUNE_GATHER is set for.
+#include <cstring>
+
+#include "core/abi/mpi_api.h"
+#include "core/files/process_files.h"
+#include "core/link/at_start.h"
+#include "core/link/real_function.h"
+#include "core/os/short_text.h"
+#include "core/process/configuration.h"
+#include "core/process/thread_state.h"
+#include "core/run/launcher_ranks.h"
+#include "core/run/presence.h"
+#include "gather/mpi/interface.h"
+#include "recorder/hooks/decisions.h"
+#include "recorder/hooks/service.h"
+
+namespace iotune::gather {
+namespace {
+
+constinit GatherHost g_host = {};
+
+void* function_of_world(const char* name) noexcept {
+  Provider* const mpi = world_provider();
+  return mpi == nullptr ? nullptr : provider_symbol(*mpi, name);
+}
+
+Word communicator_of_open(Word comm) noexcept {
+  const OwnCode own;
+  Provider* const provider = world_provider();
+  const MpiApi* const mpi = provider == nullptr ? nullptr : mpi_api(*provider);
+  if (mpi == nullptr || !all_ranks_run(JointService::kGather) || !mpi->constants.known) return 0;
+  if (((comm ^ mpi->constants.comm_null) & mpi->constants.handle_mask) == 0) return 0;
+  int size = 0;
+  if (mpi->MPI_Comm_size(comm, &size) != 0 || size < 2 || !is_inside_world(*mpi, comm)) return 0;
+  const GatherMpi world{mpi->constants, abi_of(*provider), function_of_world};
+  if (!g_host.use_mpi(&world)) return 0;
+  const Word made = split_quietly(*mpi, comm);
+  return made == mpi->constants.comm_null ? 0 : made;
+}
+
+// OMPIO writes wrong bytes with several aggregators, and says nothing past a limit of sizes
+// (patterndb/settings/proven_table.h).
+bool exchanges(const char* name) noexcept {
+  const OwnCode own;
+  Provider* const provider = world_provider();
+  const MpiApi* const mpi = provider == nullptr ? nullptr : mpi_api(*provider);
+  if (mpi == nullptr) return false;
+  if (std::strncmp(mpi->version, "Open MPI", 8) != 0) return true;
+  const char* const io = recorder::g_decisions.mpiio.name_of_io(name);
+  return io != nullptr && std::strcmp(io, "OMPIO") != 0;
+}
+
+// A twentieth of what is free on the node, or the job may have, for all ranks on it.
+std::size_t budget_bytes() noexcept {
+  const OwnCode own;
+  std::uint64_t bytes = std::uint64_t{1} << 30U;  // where the system does not say
+  char text[4096];
+  if (read_text("/proc/meminfo", text) > 0) {
+    constexpr char kAvailable[] = "MemAvailable:";
+    const char* const at = std::strstr(text, kAvailable);
+    if (at != nullptr) {
+      const char* const number = at + sizeof kAvailable - 1;
+      bytes = parse_decimal(number + std::strspn(number, " ")) << 10U;
+    }
+  }
+  const std::uint64_t limit = recorder::g_decisions.job_limit_bytes();
+  const std::uint64_t ranks = ranks_on_this_node();
+  constexpr std::uint64_t kShare = 20;
+  return static_cast<std::size_t>((limit < bytes ? limit : bytes) / kShare /
+                                  (ranks == 0 ? static_cast<std::uint64_t>(world_ranks()) : ranks));
+}
+
+// A library that makes files of a format of its own counts on what MPI does not promise: that a
+// barrier alone shows its headers to others (the tests of PnetCDF's and HDF5's own files).
+bool is_of_format(const LoadedObject& object) noexcept {
+  return symbol_of(object, SymbolName("H5Fopen")) != nullptr ||
+         symbol_of(object, SymbolName("ncmpi_open")) != nullptr;
+}
+
+void* replace(const char* name, void* real, Provider& mpi, const LoadedObject* caller) noexcept {
+  if (&mpi != world_provider() || caller == nullptr || is_of_format(*caller)) return real;
+  return g_host.replacement(name, real);
+}
+
+// After the recorder's and the tuner's constructors.
+IOTUNE_START_CODE __attribute__((constructor(65530))) void install() noexcept {
+  const Configuration& said = configuration();
+  if (said.gather == nullptr || said.is_launcher || said.mode == Mode::kOff) return;
+  g_host = {.mode = said.gather,
+            .say = say,
+            .budget_bytes = budget_bytes,
+            .communicator_of_open = communicator_of_open,
+            .exchanges = exchanges,
+            .use_mpi = nullptr,
+            .replacement = nullptr};
+  if (!recorder::load_service({"libiotune-gather.so", nullptr, "no writes are gathered"},
+                              &g_host)) {
+    return;
+  }
+  announce_service(JointService::kGather);
+  interpose_mpi(replace);
+}
+
+}  // namespace
+}  // namespace iotune::gather

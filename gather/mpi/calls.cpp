@@ -1,0 +1,333 @@
+// What stands in front of the MPI library's functions on files. A call on a file that is not
+// gathered goes straight on. Each makes the real call exactly once, but for writes that are held.
+#include "gather/mpi/calls.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "gather/mpi/gathered_file.h"
+
+namespace iotune::gather {
+namespace {
+
+// A name of MPI's, what stands in front of it, and what keeps the real function.
+struct Entry {
+  const char* name;
+  void* own;
+  void (*use)(void* real);
+};
+
+// A name as an argument of a template: one class a function, which keeps where the real one is.
+template <std::size_t kBytes>
+struct Name {
+  char text[kBytes] = {};
+  constexpr Name() noexcept = default;
+  constexpr Name(const char (&literal)[kBytes]) noexcept {  // NOLINT: as a literal
+    for (std::size_t i = 0; i < kBytes; ++i) text[i] = literal[i];
+  }
+};
+// The form of a call with large counts, of MPI 4.
+template <Name kName>
+constexpr auto large_form() noexcept {
+  Name<sizeof kName.text + 2> name;
+  std::size_t end = 0;
+  for (; kName.text[end] != 0; ++end) name.text[end] = kName.text[end];
+  name.text[end] = '_';
+  name.text[end + 1] = 'c';
+  return name;
+}
+template <Name kName>
+inline constexpr auto kLarge = large_form<kName>();
+
+// All ranks are in a blocking call: everything goes out before it.
+template <Name kName, typename... Arguments>
+struct Meeting {
+  static inline int (*real)(Word, Arguments...) = nullptr;
+  static int own(Word handle, Arguments... arguments) noexcept {
+    GatheredFile* const file = find_file(handle);
+    const int wrong = file == nullptr ? 0 : file->flush();
+    const int result = real(handle, arguments...);
+    if (wrong == 0 || result != 0) return result;
+    g_mpi.MPI_File_call_errhandler(handle, wrong);
+    return wrong;
+  }
+};
+
+// Another access of this rank, which may need what it holds: all of that goes out.
+template <Name kName, typename... Arguments>
+struct Alone {
+  static inline int (*real)(Word, Arguments...) = nullptr;
+  static int own(Word handle, Arguments... arguments) noexcept {
+    if (GatheredFile* const file = find_file(handle)) file->write_out();
+    return real(handle, arguments...);
+  }
+};
+
+// A read at an offset.
+template <Name kName, typename Offset, typename Buffer, typename Count, typename... Others>
+struct ReadAt {
+  static inline int (*real)(Word, Offset, Buffer, Count, Word, void*) = nullptr;
+  static int own(Word handle, Offset offset, Buffer buffer, Count count, Word type,
+                 void* last) noexcept {
+    if (GatheredFile* const file = find_file(handle)) {
+      int size = 0;
+      const bool known = g_mpi.MPI_Type_size(type, &size) == 0 && size > 0;
+      file->make_way(offset, known ? static_cast<std::int64_t>(count) * size : -1);
+    }
+    return real(handle, offset, buffer, count, type, last);
+  }
+};
+
+// Writes that are held. One of more than 2^31 elements is no small one.
+template <typename Count>
+ProgramBytes bytes_of(const void* buffer, Count count, Word type) noexcept {
+  const bool fits = count == static_cast<int>(count);
+  return {buffer, fits ? static_cast<int>(count) : -1, type};
+}
+
+template <Name kName, typename Offset, typename Buffer, typename Count, typename... Others>
+struct WriteAt {
+  static inline int (*real)(Word, Offset, Buffer, Count, Word, void*) = nullptr;
+  static int own(Word handle, Offset offset, Buffer buffer, Count count, Word type,
+                 void* status) noexcept {
+    GatheredFile* const file = find_file(handle);
+    if (file != nullptr && file->hold(offset, bytes_of(buffer, count, type), status)) return 0;
+    return real(handle, offset, buffer, count, type, status);
+  }
+};
+
+template <Name kName, typename Buffer, typename Count, typename... Others>
+struct Write {
+  static inline int (*real)(Word, Buffer, Count, Word, void*) = nullptr;
+  static int own(Word handle, Buffer buffer, Count count, Word type, void* status) noexcept {
+    GatheredFile* const file = find_file(handle);
+    if (file != nullptr && file->hold_at_pointer(bytes_of(buffer, count, type), status)) return 0;
+    return real(handle, buffer, count, type, status);
+  }
+};
+
+// A request that is complete already, as of a write of so many bytes. False: MPI made none.
+bool make_request(std::int64_t bytes, void* request) noexcept {
+  const auto query = [](void* extra, void* status) {
+    const auto count = static_cast<int>(reinterpret_cast<std::intptr_t>(extra));
+    g_mpi.MPI_Status_set_cancelled(status, 0);
+    return g_mpi.MPI_Status_set_elements(status, g_world.constants.byte, count);
+  };
+  const auto free = [](void*) { return 0; };
+  const auto cancel = [](void*, int) { return 0; };
+  if (g_mpi.MPI_Grequest_start(query, free, cancel, reinterpret_cast<void*>(bytes), request) != 0) {
+    return false;
+  }
+  Word handle = 0;
+  std::memcpy(&handle, request, handle_bytes(g_world.abi));
+  return g_mpi.MPI_Grequest_complete(handle) == 0;
+}
+
+// Where no request can be made the real call writes the same bytes once more.
+bool hold_begun(GatheredFile* file, const std::int64_t* offset, const ProgramBytes& from,
+                void* request) noexcept {
+  void* const no_status = reinterpret_cast<void*>(status_layout(g_world.abi).ignored);
+  int size = 0;
+  if (file == nullptr || g_mpi.MPI_Type_size(from.type, &size) != 0) return false;
+  if (offset != nullptr) {
+    if (!file->hold(*offset, from, no_status)) return false;
+  } else if (!file->hold_at_pointer(from, no_status)) {
+    return false;
+  }
+  return make_request(std::int64_t{from.count} * size, request);
+}
+
+template <Name kName, typename Offset, typename Buffer, typename Count, typename... Others>
+struct BeginWriteAt {
+  static inline int (*real)(Word, Offset, Buffer, Count, Word, void*) = nullptr;
+  static int own(Word handle, Offset offset, Buffer buffer, Count count, Word type,
+                 void* request) noexcept {
+    const ProgramBytes from = bytes_of(buffer, count, type);
+    if (hold_begun(find_file(handle), &offset, from, request)) return 0;
+    return real(handle, offset, buffer, count, type, request);
+  }
+};
+
+template <Name kName, typename Buffer, typename Count, typename... Others>
+struct BeginWrite {
+  static inline int (*real)(Word, Buffer, Count, Word, void*) = nullptr;
+  static int own(Word handle, Buffer buffer, Count count, Word type, void* request) noexcept {
+    const ProgramBytes from = bytes_of(buffer, count, type);
+    if (hold_begun(find_file(handle), nullptr, from, request)) return 0;
+    return real(handle, buffer, count, type, request);
+  }
+};
+
+struct Open {
+  static inline OpenFunction* real = nullptr;
+  static int own(Word comm, const char* name, int amode, Word info, Word* handle) noexcept {
+    return open_and_gather(real, {comm, name, amode, info, handle});
+  }
+};
+
+// Before MPI's end, in which files may be open still.
+template <Name kName, typename... Arguments>
+struct End {
+  static inline int (*real)(Arguments...) = nullptr;
+  static int own(Arguments... arguments) noexcept {
+    write_out_all();
+    return real(arguments...);
+  }
+};
+
+struct Close {
+  static inline int (*real)(Word*) = nullptr;
+  static int own(Word* handle) noexcept {
+    GatheredFile* const file = handle == nullptr ? nullptr : find_file(*handle);
+    if (file == nullptr) return real(handle);
+    int wrong = file->flush();
+    const int closed = file->close();
+    if (wrong == 0) wrong = closed;
+    if (wrong != 0) g_mpi.MPI_File_call_errhandler(*handle, wrong);
+    remove_file(file);
+    delete file;
+    const int result = real(handle);
+    return result != 0 ? result : wrong;
+  }
+};
+
+struct SetView {
+  static inline int (*real)(Word, std::int64_t, Word, Word, const char*, Word) = nullptr;
+  static int own(Word handle, std::int64_t displacement, Word etype, Word filetype,
+                 const char* datarep, Word info) noexcept {
+    GatheredFile* const file = find_file(handle);
+    if (file == nullptr) return real(handle, displacement, etype, filetype, datarep, info);
+    const int wrong = file->flush();
+    const int result = real(handle, displacement, etype, filetype, datarep, info);
+    if (result == 0) file->view_is(displacement, etype, filetype, datarep);
+    if (wrong == 0 || result != 0) return result;
+    g_mpi.MPI_File_call_errhandler(handle, wrong);
+    return wrong;
+  }
+};
+
+struct SetAtomicity {
+  static inline int (*real)(Word, int) = nullptr;
+  static int own(Word handle, int atomic) noexcept {
+    GatheredFile* const file = find_file(handle);
+    if (file == nullptr) return real(handle, atomic);
+    const int wrong = file->flush();
+    const int result = real(handle, atomic);
+    if (result == 0) file->atomic_is(atomic != 0);
+    if (wrong == 0 || result != 0) return result;
+    g_mpi.MPI_File_call_errhandler(handle, wrong);
+    return wrong;
+  }
+};
+
+struct Seek {
+  static inline int (*real)(Word, std::int64_t, int) = nullptr;
+  static int own(Word handle, std::int64_t offset, int whence) noexcept {
+    GatheredFile* const file = find_file(handle);
+    if (file != nullptr && common_whence(g_world.abi, whence) == kSeekEnd) file->write_out();
+    return real(handle, offset, whence);
+  }
+};
+
+using Offset = std::int64_t;
+template <typename Definition>
+Entry entry(const char* name) noexcept {
+  return {name, reinterpret_cast<void*>(&Definition::own), [](void* function) noexcept {
+            Definition::real = reinterpret_cast<decltype(Definition::real)>(function);
+          }};
+}
+
+class Entries {
+ public:
+  template <typename Definition>
+  void add(const char* name) noexcept {
+    list_[used_++] = entry<Definition>(name);
+  }
+  // (file, arguments...)
+  template <template <Name, typename...> typename Kind, Name kName, typename... Arguments>
+  void add() noexcept {
+    add<Kind<kName, Arguments...>>(kName.text);
+  }
+  // (file, arguments..., buffer, count, type, a status or request), and its large form
+  template <template <Name, typename...> typename Kind, Name kName, typename... First>
+  void add_transfer() noexcept {
+    add<Kind, kName, First..., void*, int, Word, void*>();
+    add<Kind, kLarge<kName>, First..., void*, Offset, Word, void*>();
+  }
+  // The same without the last one: the begin of a split call.
+  template <template <Name, typename...> typename Kind, Name kName, typename... First>
+  void add_begin() noexcept {
+    add<Kind, kName, First..., void*, int, Word>();
+    add<Kind, kLarge<kName>, First..., void*, Offset, Word>();
+  }
+  std::span<const Entry> list() const noexcept { return {list_, used_}; }
+
+ private:
+  Entry list_[96];
+  std::size_t used_ = 0;
+};
+
+Entries all_entries() noexcept {
+  Entries all;
+  all.add<Open>("MPI_File_open");
+  all.add<Close>("MPI_File_close");
+  all.add<End, "MPI_Finalize">();
+  all.add<End, "MPI_Abort", Word, int>();
+  all.add<SetView>("MPI_File_set_view");
+  all.add<SetAtomicity>("MPI_File_set_atomicity");
+  all.add<Seek>("MPI_File_seek");
+
+  all.add_transfer<WriteAt, "MPI_File_write_at", Offset>();
+  all.add_transfer<Write, "MPI_File_write">();
+  all.add_transfer<BeginWriteAt, "MPI_File_iwrite_at", Offset>();
+  all.add_transfer<BeginWrite, "MPI_File_iwrite">();
+  all.add_transfer<ReadAt, "MPI_File_read_at", Offset>();
+  all.add_transfer<ReadAt, "MPI_File_iread_at", Offset>();
+
+  all.add<Meeting, "MPI_File_sync">();
+  all.add<Meeting, "MPI_File_set_size", Offset>();
+  all.add<Meeting, "MPI_File_preallocate", Offset>();
+  all.add<Meeting, "MPI_File_set_info", Word>();
+  all.add<Meeting, "MPI_File_seek_shared", Offset, int>();
+  all.add_transfer<Meeting, "MPI_File_read_all">();
+  all.add_transfer<Meeting, "MPI_File_write_all">();
+  all.add_transfer<Meeting, "MPI_File_read_at_all", Offset>();
+  all.add_transfer<Meeting, "MPI_File_write_at_all", Offset>();
+  all.add_transfer<Meeting, "MPI_File_read_ordered">();
+  all.add_transfer<Meeting, "MPI_File_write_ordered">();
+  all.add_begin<Meeting, "MPI_File_read_all_begin">();
+  all.add_begin<Meeting, "MPI_File_write_all_begin">();
+  all.add_begin<Meeting, "MPI_File_read_at_all_begin", Offset>();
+  all.add_begin<Meeting, "MPI_File_write_at_all_begin", Offset>();
+  all.add_begin<Meeting, "MPI_File_read_ordered_begin">();
+  all.add_begin<Meeting, "MPI_File_write_ordered_begin">();
+
+  all.add<Alone, "MPI_File_get_size", void*>();
+  all.add_transfer<Alone, "MPI_File_read">();
+  all.add_transfer<Alone, "MPI_File_iread">();
+  all.add_transfer<Alone, "MPI_File_iread_all">();
+  all.add_transfer<Alone, "MPI_File_iwrite_all">();
+  all.add_transfer<Alone, "MPI_File_iread_at_all", Offset>();
+  all.add_transfer<Alone, "MPI_File_iwrite_at_all", Offset>();
+  all.add_transfer<Alone, "MPI_File_read_shared">();
+  all.add_transfer<Alone, "MPI_File_write_shared">();
+  all.add_transfer<Alone, "MPI_File_iread_shared">();
+  all.add_transfer<Alone, "MPI_File_iwrite_shared">();
+  return all;
+}
+
+}  // namespace
+
+void* in_front_of(const char* name, void* real) noexcept {
+  static const Entries all = all_entries();
+  for (const Entry& entry : all.list()) {
+    if (std::strcmp(entry.name, name) != 0) continue;
+    entry.use(real);
+    return entry.own;
+  }
+  return real;
+}
+
+}  // namespace iotune::gather

@@ -1,0 +1,125 @@
+// The library's one entry, and the opens of files.
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "gather/mpi/calls.h"
+#include "gather/mpi/gathered_file.h"
+#include "gather/mpi/interface.h"
+#include "recorder/hooks/service.h"
+
+namespace iotune::gather {
+namespace {
+
+const GatherHost* g_host = nullptr;
+
+Budget& own_budget() noexcept {
+  static Budget budget(g_host->budget_bytes());
+  return budget;
+}
+
+// Modes in which a second handle would change what the program sees, or there is nothing to write.
+bool may_gather(int amode) noexcept {
+  const int common = common_amode(g_world.abi, amode);
+  return (common & (kModeWriteOnly | kModeReadWrite)) != 0 &&
+         (common & (kModeUniqueOpen | kModeAppend | kModeSequential | kModeDeleteOnClose)) == 0;
+}
+
+// The same access, and nothing else.
+int plain_amode(int amode) noexcept {
+  int plain = 0;
+  for (int bit = 1; bit <= amode; bit *= 2) {
+    const int common = common_amode(g_world.abi, amode & bit);
+    if (common == kModeWriteOnly || common == kModeReadWrite) plain |= bit;
+  }
+  return plain;
+}
+
+// Of the file that MPI calls `name`, which may begin with the name of a driver: "ufs:/scratch/f".
+FileIdentity identity_of(const char* name) noexcept {
+  struct stat status {};
+  const char* const colon = std::strchr(name, ':');
+  if (stat(name, &status) != 0 && (colon == nullptr || stat(colon + 1, &status) != 0)) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+bool all_say(Word comm, bool own) noexcept {
+  const std::int64_t mine = own ? 1 : 0;
+  std::int64_t least = 0;
+  const MpiConstants& mpi = g_world.constants;
+  return g_mpi.MPI_Allreduce(&mine, &least, 1, mpi.int64, mpi.op_min, comm) == 0 && least == 1;
+}
+
+// Within the program's MPI_File_open, which gave `handle` or failed here: all ranks agree.
+// `comm` is this file's own.
+void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
+  const MpiConstants& mpi = g_world.constants;
+  bool good = handle != 0 && handle != mpi.file_null && may_gather(call.amode);
+  const FileIdentity identity = good ? identity_of(call.name) : FileIdentity{};
+  if (GatheredFile* const first = find_file(identity)) {
+    // What this handle sees is what the first one's rank has written. It holds nothing itself.
+    first->write_out();
+    good = false;
+  }
+  Word second = 0;
+  if (all_say(comm, good)) {
+    good = g_mpi.MPI_File_open(comm, call.name, plain_amode(call.amode), call.info, &second) == 0;
+    std::unique_ptr<GatheredFile> file;
+    if (good) {
+      g_mpi.MPI_File_set_errhandler(second, mpi.errors_return);
+      file.reset(new (std::nothrow) GatheredFile(handle, second, comm, identity,
+                                                 g_host->exchanges(call.name), own_budget()));
+      good = file != nullptr && add_file(file.get());
+    }
+    if (all_say(comm, good)) {
+      file.release();
+      return;
+    }
+    // A handle that some ranks have and others do not cannot be closed: its close is collective.
+    if (good) remove_file(file.get());
+  }
+  g_mpi.MPI_Comm_free(&comm);
+}
+
+}  // namespace
+
+int open_and_gather(OpenFunction* real, const OpenCall& call) noexcept {
+  const int result = real(call.comm, call.name, call.amode, call.info, call.handle);
+  // Also where it failed here: it may have worked on other ranks.
+  const Word own = g_host->communicator_of_open(call.comm);
+  if (own != 0) gather_file(own, result == 0 ? *call.handle : 0, call);
+  return result;
+}
+
+void write_out_all() noexcept {
+  each_file([](GatheredFile& file) { file.write_out(); });
+}
+
+namespace {
+
+bool begin(void* given) noexcept {
+  auto& host = *static_cast<GatherHost*>(given);
+  if (std::strcmp(host.mode, "memory") != 0) {
+    host.say("IOTUNE_GATHER is neither memory nor unset: no writes are gathered");
+    return false;
+  }
+  g_host = &host;
+  host.use_mpi = [](const GatherMpi* mpi) { return find_functions(*mpi); };
+  host.replacement = in_front_of;
+  // Later than MPI's own handlers were registered, and so called earlier.
+  std::atexit(write_out_all);
+  return true;
+}
+
+constinit recorder::Service g_service = {.begin = begin};
+
+}  // namespace
+}  // namespace iotune::gather
+
+extern "C" __attribute__((visibility("default"))) iotune::recorder::Service*
+iotune_service() noexcept {
+  return &iotune::gather::g_service;
+}

@@ -1,0 +1,137 @@
+"""IOTUNE_GATHER: small independent writes wait, and the file has every byte that it has without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from support.mpis import compiled, find_mpi, use
+from support.place import Place, main, not_verified
+from support.preloaded import Done
+from support.small_disk import small_disk
+
+RANKS, PIECES = 2, 500
+SEEDS = range(1, 13)
+# Where nothing is held, or not joined; and where everything goes out in a few calls.
+ONE_BY_ONE = ("holes", "unique", "deleted", "self", "atomic")
+WAYS = ("plain", "write-only", "finalize", "abort", "exit", *ONE_BY_ONE)
+
+
+def gathered(place: Place, *command: object, **how: object) -> Done:
+    how.setdefault("IOTUNE_DB", "none")
+    return place.mpi(RANKS, *command, IOTUNE_GATHER="memory", **how)
+
+
+def writes_of(place: Place) -> int:
+    """Calls of the last run that wrote to a file, of POSIX."""
+    return sum(call["name"] in ("write", "pwrite", "pwritev", "writev") for call in place.calls())
+
+
+def bytes_of_the_first(content: bytes) -> list[bytes]:
+    return [content[at : at + 8] for at in range(0, PIECES * RANKS * 8, RANKS * 8)]
+
+
+def drawn(name: str) -> Callable[[Place], None]:
+    """Drawn programs: what each rank reads of its own, and what is in the file."""
+
+    def case(place: Place) -> None:
+        mpi = find_mpi(name)
+        if mpi is None:
+            return
+        use(place, mpi)
+        program = compiled(place, mpi, "drawn_writes.c")
+        counts = [0, 0]
+        for seed in SEEDS:
+            for i, gather in enumerate((None, "memory")):
+                done = place.mpi(RANKS, program, place.scratch / "f", seed, 6, IOTUNE_DB="none",
+                                 IOTUNE_GATHER=gather)  # fmt: skip
+                place.right(done, f"seed {seed}")
+                assert not done.said(), (seed, done.said())
+                counts[i] += writes_of(place)
+        assert counts[1] < counts[0], counts
+
+    return case
+
+
+def ways(name: str) -> Callable[[Place], None]:
+    """Whatever the file is opened with and however the program ends: the same bytes and status."""
+
+    def case(place: Place) -> None:
+        mpi = find_mpi(name)
+        if mpi is None:
+            return
+        use(place, mpi)
+        program = compiled(place, mpi, "gathered_ways.c")
+        for way in WAYS:
+            files = [place.scratch / "bare", place.scratch / "gathered"]
+            done = [place.mpi(RANKS, program, way, files[0], PIECES, preload=False),
+                    gathered(place, program, way, files[1], PIECES)]  # fmt: skip
+            assert done[0].status == done[1].status, (way, done)
+            assert done[0].out == done[1].out, (way, done)
+            contents = [one.read_bytes() if one.exists() else None for one in files]
+            if way == "abort":  # the first rank's end is the others' death
+                contents = [bytes_of_the_first(one or b"") for one in contents]
+            assert contents[0] == contents[1], way
+            if mpi.romio and way in ("plain", "write-only"):
+                assert writes_of(place) < 20, (way, writes_of(place))
+            elif way in ONE_BY_ONE:
+                assert writes_of(place) >= PIECES, (way, writes_of(place))
+            for one in files:
+                one.unlink(missing_ok=True)
+
+    return case
+
+
+def full(place: Place) -> None:
+    """No space: the error comes out of the next collective call, on every rank."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    with small_disk("size=64k") as disk:
+        if disk is None:
+            not_verified("a full disk: no right to mount one")
+            return
+        done = gathered(place, program, "full", disk / "f", 20000)
+        place.right(done, "full")
+        assert done.out.splitlines() == [b"error error"] * RANKS, done
+
+
+def hdf5_is_left_alone(place: Place) -> None:
+    """What a library writes for itself is never held."""
+    found = []
+    for gather in (None, "memory"):
+        done = place.mpi(RANKS, place.bin / "cyclic-io", "--size", 200, IOTUNE_DB="none",
+                         IOTUNE_GATHER=gather)  # fmt: skip
+        place.right(done, "cyclic-io")
+        (file,) = place.scratch.glob("*.h5")
+        found.append((writes_of(place), file.stat().st_size))
+        file.unlink()
+    assert found[0] == found[1]
+
+
+def differing(place: Place) -> None:
+    """One rank of two gathers: nobody waits for who does not take part."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    start = place.scratch / "start"
+    start.write_text('#!/bin/sh\n[ "$PMI_RANK" = 0 ] && export IOTUNE_GATHER=memory\nexec "$@"\n')
+    start.chmod(0o755)
+    file = place.scratch / "f"
+    place.right(
+        place.mpi(RANKS, start, program, "plain", file, PIECES, IOTUNE_DB="none"), "differing"
+    )
+    assert writes_of(place) >= 2 * PIECES
+    assert file.stat().st_size == RANKS * PIECES * 8
+
+
+if __name__ == "__main__":
+    mpis = ("mpich-4", "openmpi-4", "mpich-5", "standard-abi", "openmpi-5")
+    main({
+        **{f"drawn-{name}": drawn(name) for name in mpis},
+        **{f"ways-{name}": ways(name) for name in mpis},
+        "full": full, "hdf5-is-left-alone": hdf5_is_left_alone, "differing": differing,
+    })  # fmt: skip
