@@ -1,5 +1,7 @@
 #include "analyzer/order/accesses/file_handles.h"
 
+#include <algorithm>
+
 #include "analyzer/calls/call_facts.h"
 
 namespace iotune::analyzer {
@@ -18,6 +20,13 @@ bool has_descriptor(const Call& call) {
 }
 
 }  // namespace
+
+bool sets_atomicity(const recorder::CallSignature& signature) {
+  const auto is_flag = [](const auto& argument) { return argument.name == "flag"; };
+  return signature.layer == Layer::kMpiIo && signature.meaning.verb == recorder::Verb::kChanges &&
+         signature.meaning.thing == recorder::Thing::kFile &&
+         std::any_of(signature.arguments.begin(), signature.arguments.end(), is_flag);
+}
 
 FileHandles::Followed FileHandles::follow(std::size_t number, const Call& call) {
   opened_.reset();
@@ -59,7 +68,7 @@ FileHandles::Followed FileHandles::look(const Call& call) const {
 void FileHandles::follow_modes(std::size_t number, const Call& call) {
   const recorder::CallSignature& signature = *call.signature();
   const bool opens = signature.meaning.opens() && signature.meaning.thing == recorder::Thing::kFile;
-  const bool sets = signature.name == "MPI_File_set_atomicity";
+  const bool sets = sets_atomicity(signature);
   if (!opens && !sets) return;
   if (!read_arguments(call, arguments_)) return;
   if (signature.layer == Layer::kPosix) {

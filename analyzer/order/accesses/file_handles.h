@@ -18,6 +18,9 @@
 
 namespace iotune::analyzer {
 
+// Whether calls of it begin or end the atomic mode of a handle of MPI-IO.
+bool sets_atomicity(const recorder::CallSignature& signature);
+
 class FileHandles {
  public:
   static constexpr std::uint32_t kNoFile = UINT32_MAX;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "analyzer/order/models/order_table.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/trace_blocks/events_decoder.h"
 
@@ -31,13 +32,10 @@ Change change_of(const CallStream& stream) {
       signature.meaning.verb != recorder::Verb::kChanges) {
     return Change::kNone;
   }
-  const std::string_view name = signature.name;
-  if (signature.layer != Layer::kPosix) {
-    return name == "MPI_File_delete" || name == "H5Fdelete" ? Change::kDeletes : Change::kNone;
-  }
+  if (deletes_name(signature.name)) return Change::kDeletes;
+  if (signature.layer != Layer::kPosix) return Change::kNone;
   if (has(signature, "target")) return Change::kLinksSoftly;
-  if (name == "unlink" || name == "unlinkat" || name == "remove") return Change::kDeletes;
-  if (name == "link" || name == "linkat") return Change::kLinks;
+  if (links_name(signature.name)) return Change::kLinks;
   return has(signature, "from") ? Change::kMoves : Change::kNone;
 }
 

@@ -47,8 +47,7 @@ ProcessReader::ProcessReader(const recorder::TraceIndex& index, std::size_t proc
 recorder::WalkNeeds ProcessReader::needs_of(Reading reading) {
   if (reading == Reading::kByCall) return {};
   const auto suffices = [this](const recorder::CallStream& stream) {
-    has_atomic_ |=
-        stream.signature != nullptr && stream.signature->name == "MPI_File_set_atomicity";
+    has_atomic_ |= stream.signature != nullptr && sets_atomicity(*stream.signature);
     return !has_atomic_ && PatternBatch::suffices(stream);
   };
   return {suffices, {}, {}};

@@ -1,5 +1,7 @@
 #include "analyzer/order/models/order_table.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 
@@ -136,6 +138,21 @@ const CommCall* comm_call(std::string_view name) {
   static const auto rows = by_name(comm_calls());
   const auto found = rows.find(name);
   return found == rows.end() ? nullptr : found->second;
+}
+
+bool is_synchronous(std::string_view name) {
+  constexpr std::string_view kNames[] = {"MPI_Ssend",   "MPI_Issend",   "MPI_Ssend_init",
+                                         "MPI_Ssend_c", "MPI_Issend_c", "MPI_Ssend_init_c"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+bool deletes_name(std::string_view name) {
+  return name == "unlink" || name == "unlinkat" || name == "remove" || name == "MPI_File_delete" ||
+         name == "H5Fdelete";
+}
+
+bool links_name(std::string_view name) {
+  return name == "link" || name == "linkat";
 }
 
 }  // namespace iotune::analyzer

@@ -49,5 +49,10 @@ std::span<const CommCall> comm_calls();
 const FileCall* file_call(std::string_view name);
 const CollectiveCall* collective_call(std::string_view name);
 const CommCall* comm_call(std::string_view name);
+// Of sends: whether one ends only when its receive has begun.
+bool is_synchronous(std::string_view name);
+// Of calls that change names of files.
+bool deletes_name(std::string_view name);
+bool links_name(std::string_view name);
 
 }  // namespace iotune::analyzer

@@ -77,8 +77,7 @@ bool plan_message(const CallSignature& signature, Plan& plan) {
   plan.partitioned = has_argument(signature, "partitions") && meaning.persistent;
   if (meaning.verb == Verb::kSends && is_message) {
     plan.kind = meaning.persistent ? OrderKind::kInitSend : OrderKind::kSend;
-    const std::string_view name = signature.name;
-    plan.synchronous = name.starts_with("MPI_Ssend") || name.starts_with("MPI_Issend");
+    plan.synchronous = is_synchronous(signature.name);
   } else if (meaning.verb == Verb::kReceives && is_message) {
     plan.kind = meaning.persistent                   ? OrderKind::kInitReceive
                 : has_argument(signature, "message") ? OrderKind::kReceiveProbed
