@@ -17,7 +17,7 @@ FORMS = [(name, form) for name in EXPECTED for form in ("race", "ordered")]
 
 
 def test_every_program_is_there_in_c_and_on_paper() -> None:
-    sources = {path.stem for path in (TESTS / "mpi" / "programs" / "order").glob("*.c")}
+    sources = {path.stem for path in (TESTS / "mpi" / "programs" / "order").rglob("*.c")}
     assert sources == set(EXPECTED) == set(PROGRAMS)
 
 

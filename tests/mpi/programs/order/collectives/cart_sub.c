@@ -1,6 +1,6 @@
 /* A barrier on the lines of a grid: writer and reader lie in one line, or in
  * two. Four ranks, of which 2 and 3 do nothing else. */
-#include "order.h"
+#include "../order.h"
 
 int main(int argc, char** argv) {
   const int ordered = is_ordered(argc, argv), rank = start(&argc, &argv);

@@ -1,6 +1,6 @@
 /* A barrier of a group that made a communicator by itself: of writer and
  * reader, or of the writer and rank 2. The other rank calls nothing of it. */
-#include "order.h"
+#include "../order.h"
 
 int main(int argc, char** argv) {
   const int ordered = is_ordered(argc, argv), rank = start(&argc, &argv);

@@ -1,6 +1,6 @@
 /* MPI_Exscan parts the write from the read: the writer is the lower rank, or
  * the higher one. */
-#include "order.h"
+#include "../order.h"
 
 int main(int argc, char** argv) {
   const int ordered = is_ordered(argc, argv), rank = start(&argc, &argv);

@@ -1,6 +1,6 @@
 /* A barrier on a part of the ranks: with the writer and the reader in one, or
  * in two. Three ranks. */
-#include "order.h"
+#include "../order.h"
 
 int main(int argc, char** argv) {
   const int ordered = is_ordered(argc, argv), rank = start(&argc, &argv);

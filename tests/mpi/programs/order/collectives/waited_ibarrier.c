@@ -1,6 +1,6 @@
 /* A non-blocking barrier: the reader waits for it before it reads, or only
  * afterwards. */
-#include "order.h"
+#include "../order.h"
 
 int main(int argc, char** argv) {
   const int ordered = is_ordered(argc, argv), rank = start(&argc, &argv);

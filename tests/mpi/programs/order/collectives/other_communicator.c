@@ -1,7 +1,7 @@
 /* The same tag on two communicators: the reader reads behind the message that
  * was sent after the write, or behind the one that was sent before it. Who
  * matches regardless of the communicator takes one for the other. */
-#include "order.h"
+#include "../order.h"
 
 int main(int argc, char** argv) {
   const int ordered = is_ordered(argc, argv), rank = start(&argc, &argv);

@@ -1,6 +1,6 @@
 /* A reduction parts the write from the read: its root is the reader, or the
  * writer. */
-#include "order.h"
+#include "../order.h"
 
 int main(int argc, char** argv) {
   const int ordered = is_ordered(argc, argv), rank = start(&argc, &argv);
