@@ -59,9 +59,9 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
-  const char *mode, *timing, *order, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
-      *exclude, *programs, *keep, *site, *record, *database, *prefetch, *schedule, *delivery,
-      *cache, *logstore, *gather, *state, *home;
+  const char *mode, *timing, *order, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge,
+      *include, *exclude, *programs, *keep, *site, *record, *database, *prefetch, *schedule,
+      *delivery, *cache, *logstore, *gather, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 

@@ -2,7 +2,7 @@
  * libstdc++ and libgcc want in a newer version, or from libpthread and libdl of an older one, is
  * defined here, hidden. tests/unit/patterndb/library/check_library.py reads the result.
  *
- * In libiotune-db.so, libiotune-gather.so and libiotune-logstore.so threads are refused: only one thread at a time is
+ * In libiotune-db.so and libiotune-logstore.so threads are refused: only one thread at a time is
  * inside the first (decision.h), SQLite is configured for that, and nothing in either may start
  * threads. With IOTUNE_THREADS, in what programs with threads call, they are libc's own. With
  * IOTUNE_PROGRAM the product is a program, with libfuse inside; no other loads code. */
