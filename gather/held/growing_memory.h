@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 namespace iotune::gather {
 
@@ -16,6 +17,10 @@ class GrowingMemory {
   bool have(std::size_t bytes) noexcept;
   // Gives all of it back.
   void release() noexcept;
+  void swap(GrowingMemory& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(bytes_, other.bytes_);
+  }
 
   std::byte* data() noexcept { return memory_; }
   const std::byte* data() const noexcept { return memory_; }

@@ -172,6 +172,18 @@ Ascending HeldPieces::as_written() const {
   return {runs_, memory_.data(), used_};
 }
 
+void HeldPieces::swap(HeldPieces& other) noexcept {
+  std::swap(taken_, other.taken_);
+  memory_.swap(other.memory_);
+  sorted_.swap(other.sorted_);
+  runs_.swap(other.runs_);
+  std::swap(used_, other.used_);
+  std::swap(pieces_, other.pieces_);
+  std::swap(ordered_, other.ordered_);
+  std::swap(begin_, other.begin_);
+  std::swap(end_, other.end_);
+}
+
 void HeldPieces::clear() noexcept {
   runs_.clear();
   runs_.shrink_to_fit();

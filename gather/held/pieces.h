@@ -57,6 +57,8 @@ class HeldPieces {
   Ascending ascending();
   // The same in the order of the writes, each of them: to be written one by one.
   Ascending as_written() const;
+  // Changes places with one of the same budget.
+  void swap(HeldPieces& other) noexcept;
   // Nothing is held any more; its memory is given back.
   void clear() noexcept;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -36,6 +37,7 @@ bool layout_of(Word type, Layout& layout) noexcept {
 // Elements are those of basic types: of a made type more than its count.
 void set_count(void* status, std::int64_t bytes) noexcept {
   if (reinterpret_cast<std::uintptr_t>(status) == status_layout(g_world.abi).ignored) return;
+  g_mpi.MPI_Status_set_cancelled(status, 0);
   g_mpi.MPI_Status_set_elements(status, g_world.constants.byte, static_cast<int>(bytes));
 }
 
@@ -87,40 +89,47 @@ Word view_type(const std::vector<Run>& runs) noexcept {
 
 }  // namespace
 
-bool GatheredFile::copy(const ProgramBytes& from, std::size_t bytes, std::byte* to) const noexcept {
-  Layout layout;
-  if (!layout_of(from.type, layout)) return false;
-  if (layout.dense()) {
-    std::memcpy(to, static_cast<const std::byte*>(from.buffer) + layout.true_lower, bytes);
-    return true;
-  }
-  int position = 0;
-  return g_mpi.MPI_Pack(from.buffer, from.count, from.type, to, static_cast<int>(bytes), &position,
-                        g_world.constants.comm_self) == 0 &&
-         static_cast<std::size_t>(position) == bytes;
+bool GatheredFile::keep(std::int64_t at, const void* bytes, std::size_t count) noexcept {
+  const std::lock_guard lock(state_);
+  std::byte* const to = wrong_ != 0 ? nullptr : held_.room_for(at, count);
+  if (to == nullptr) return false;
+  std::memcpy(to, bytes, count);
+  return held_.hold(at, count);
+}
+
+bool GatheredFile::may_touch(std::int64_t at, std::int64_t bytes) noexcept {
+  const std::lock_guard lock(state_);
+  return held_.may_touch(at, bytes) || leaving_.may_touch(at, bytes);
 }
 
 bool GatheredFile::hold(std::int64_t offset, const ProgramBytes& from, void* status) noexcept {
-  int size = 0;
-  const bool known = from.count >= 0 && offset >= 0 && from.type != 0 && etype_bytes_ > 0 &&
-                     g_mpi.MPI_Type_size(from.type, &size) == 0 && size > 0;
-  const std::lock_guard lock(mutex_);
-  if (!known) {
-    write_pieces();
+  Layout layout;
+  if (from.count < 0 || offset < 0 || etype_bytes_ <= 0 || !layout_of(from.type, layout)) {
+    write_out();
     return false;
   }
-  const std::int64_t bytes = std::int64_t{from.count} * size;
+  const std::int64_t bytes = std::int64_t{from.count} * layout.size;
   const std::int64_t at = displacement_ + offset * etype_bytes_;
-  std::byte* const to = atomic_ || bytes > kMostBytesOfAPiece || wrong_ != 0
-                            ? nullptr
-                            : held_.room_for(at, static_cast<std::size_t>(bytes));
-  if (to == nullptr || !copy(from, static_cast<std::size_t>(bytes), to) ||
-      !held_.hold(at, static_cast<std::size_t>(bytes))) {
-    if (held_.may_touch(at, bytes)) write_pieces();
-    return false;
+  const auto count = static_cast<std::size_t>(bytes);
+  bool kept = false;
+  if (atomic_ || bytes > kMostBytesOfAPiece) {
+    // As it comes.
+  } else if (layout.dense()) {
+    kept = keep(at, static_cast<const std::byte*>(from.buffer) + layout.true_lower, count);
+  } else {
+    const std::unique_ptr<std::byte[]> packed(new (std::nothrow) std::byte[count]);
+    int position = 0;
+    kept = packed != nullptr &&
+           g_mpi.MPI_Pack(from.buffer, from.count, from.type, packed.get(), static_cast<int>(bytes),
+                          &position, g_world.constants.comm_self) == 0 &&
+           position == bytes && keep(at, packed.get(), count);
   }
-  set_count(status, bytes);
-  return true;
+  if (kept) {
+    set_count(status, bytes);
+  } else if (may_touch(at, bytes)) {
+    write_out();
+  }
+  return kept;
 }
 
 bool GatheredFile::hold_at_pointer(const ProgramBytes& from, void* status) noexcept {
@@ -139,17 +148,8 @@ bool GatheredFile::hold_at_pointer(const ProgramBytes& from, void* status) noexc
 }
 
 void GatheredFile::make_way(std::int64_t offset, std::int64_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (held_.empty()) return;
-  const std::int64_t at = etype_bytes_ > 0 ? displacement_ + offset * etype_bytes_ : 0;
   const bool everywhere = etype_bytes_ == 0 || bytes < 0;
-  if (everywhere || held_.may_touch(at, bytes)) write_pieces();
-}
-
-int GatheredFile::note(int wrong) noexcept {
-  if (wrong != 0) unsaid_ = wrong;
-  if (wrong_ == 0) wrong_ = wrong;
-  return wrong;
+  if (everywhere || may_touch(displacement_ + offset * etype_bytes_, bytes)) write_out();
 }
 
 int GatheredFile::write_exactly(const Ascending& pieces) noexcept {
@@ -196,22 +196,36 @@ int GatheredFile::write_together(const Ascending& pieces, std::int64_t rounds) n
   return type == 0 ? write_exactly(pieces) : wrong;
 }
 
-// With the lock, without the others.
-int GatheredFile::write_pieces() noexcept {
-  if (held_.empty()) return 0;
+// What is held becomes what leaves. Others hold more meanwhile: a collective call that this rank's
+// other threads waited for could wait for them.
+void GatheredFile::begin_leaving() noexcept {
+  const std::lock_guard lock(state_);
+  held_.swap(leaving_);
+}
+
+int GatheredFile::end_leaving(int wrong) noexcept {
+  const std::lock_guard lock(state_);
+  leaving_.clear();
+  if (wrong != 0) unsaid_ = wrong;
+  if (wrong_ == 0) wrong_ = wrong;
+  return wrong;
+}
+
+// By this rank alone.
+int GatheredFile::write_leaving() noexcept {
   int wrong = 0;
   try {
-    wrong = write_exactly(held_.ascending());
+    wrong = write_exactly(leaving_.ascending());
   } catch (const std::bad_alloc&) {
-    wrong = write_exactly(held_.as_written());
+    wrong = write_exactly(leaving_.as_written());
   }
-  held_.clear();
-  return note(wrong);
+  return end_leaving(wrong);
 }
 
 int GatheredFile::write_out() noexcept {
-  const std::lock_guard lock(mutex_);
-  return write_pieces();
+  const std::lock_guard one_at_a_time(way_out_);
+  begin_leaving();
+  return leaving_.empty() ? 0 : write_leaving();
 }
 
 // What went wrong on any rank, on all of them: each rank's own error, or another's class.
@@ -222,18 +236,22 @@ int GatheredFile::agree(int wrong) noexcept {
 }
 
 int GatheredFile::flush() noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard one_at_a_time(way_out_);
+  begin_leaving();
   Ascending pieces{{}, nullptr, 0};
   bool ordered = true;
   try {
-    if (!held_.empty()) pieces = held_.ascending();
+    if (!leaving_.empty()) pieces = leaving_.ascending();
   } catch (const std::bad_alloc&) {
     ordered = false;
   }
+  // MPI counts the bytes of a block of a type by an int.
+  const bool small = std::all_of(pieces.runs.begin(), pieces.runs.end(),
+                                 [](const Run& run) { return run.bytes <= kMostBytesOfACall; });
   const int earlier = std::exchange(unsaid_, 0);
-  const auto bytes = static_cast<std::int64_t>(held_.bytes());
+  const auto bytes = static_cast<std::int64_t>(leaving_.bytes());
   // The least of all: begin, -end, may exchange, -rounds, -error.
-  std::int64_t least[5] = {INT64_MAX, INT64_MAX, ordered && exchanges_ ? 1 : 0,
+  std::int64_t least[5] = {INT64_MAX, INT64_MAX, ordered && small && exchanges_ ? 1 : 0,
                            -((bytes + kMostBytesOfACall - 1) / kMostBytesOfACall),
                            -class_of(earlier)};
   if (!pieces.empty()) {
@@ -241,7 +259,7 @@ int GatheredFile::flush() noexcept {
     least[1] = -pieces.end();
   }
   const MpiConstants& mpi = g_world.constants;
-  if (!reduce(least, 5, mpi.op_min, comm_)) return write_pieces();
+  if (!reduce(least, 5, mpi.op_min, comm_)) return write_leaving();
   const int said = earlier != 0 ? earlier : static_cast<int>(-least[4]);
   if (least[3] == 0) return said;
   bool together = least[2] != 0;
@@ -250,27 +268,21 @@ int GatheredFile::flush() noexcept {
     const std::uint64_t steps = steps_of(pieces);
     std::int64_t halves[2] = {static_cast<std::int64_t>(steps & 0xffffffffU),
                               static_cast<std::int64_t>(steps >> kHalf)};
-    if (!reduce(halves, 2, mpi.op_sum, comm_)) return write_pieces();
+    if (!reduce(halves, 2, mpi.op_sum, comm_)) return write_leaving();
     const std::uint64_t all =
         static_cast<std::uint64_t>(halves[0]) + (static_cast<std::uint64_t>(halves[1]) << kHalf);
     together = fills(all, least[0], -least[1]);
   }
-  int wrong = 0;
-  if (together) {
-    wrong = note(write_together(pieces, -least[3]));
-    held_.clear();
-  } else {
-    wrong = write_pieces();
-  }
+  const int wrong = agree(together           ? end_leaving(write_together(pieces, -least[3]))
+                          : leaving_.empty() ? 0
+                                             : write_leaving());
   unsaid_ = 0;
-  wrong = agree(wrong);
   return wrong != 0 ? wrong : said;
 }
 
 void GatheredFile::view_is(std::int64_t displacement, Word etype, Word filetype,
                            const char* datarep) noexcept {
   Layout unit, pattern;
-  const std::lock_guard lock(mutex_);
   const bool dense = datarep != nullptr && std::strcmp(datarep, "native") == 0 &&
                      layout_of(etype, unit) && unit.dense() && unit.true_lower == 0 &&
                      layout_of(filetype, pattern) && pattern.dense() && pattern.true_lower == 0;

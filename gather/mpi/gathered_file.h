@@ -34,7 +34,8 @@ class GatheredFile {
         comm_(comm),
         identity_(identity),
         exchanges_(exchanges),
-        held_(budget) {}
+        held_(budget),
+        leaving_(budget) {}
 
   Word handle() const noexcept { return handle_; }
   const FileIdentity& identity() const noexcept { return identity_; }
@@ -62,19 +63,22 @@ class GatheredFile {
   int close() noexcept;
 
  private:
-  bool copy(const ProgramBytes& from, std::size_t bytes, std::byte* to) const noexcept;
+  bool keep(std::int64_t at, const void* bytes, std::size_t count) noexcept;
+  bool may_touch(std::int64_t at, std::int64_t bytes) noexcept;
+  void begin_leaving() noexcept;
   int write_exactly(const Ascending& pieces) noexcept;
   int write_together(const Ascending& pieces, std::int64_t rounds) noexcept;
-  int write_pieces() noexcept;
+  int write_leaving() noexcept;
+  int end_leaving(int wrong) noexcept;
   int agree(int wrong) noexcept;
-  int note(int wrong) noexcept;
 
   const Word handle_;
   Word second_, comm_;
   const FileIdentity identity_;
   const bool exchanges_;  // as GatherHost's
-  std::mutex mutex_;
-  HeldPieces held_;
+  std::mutex way_out_;    // who has it lets bytes out, and calls MPI for that
+  std::mutex state_;      // of what follows; nothing of MPI is called with it
+  HeldPieces held_, leaving_;
   // The view, where it has no holes: an etype of so many bytes, from there on. 0: it has.
   std::int64_t displacement_ = 0, etype_bytes_ = 1;
   bool atomic_ = false;

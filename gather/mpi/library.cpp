@@ -1,5 +1,6 @@
 // The library's one entry, and the opens of files.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -53,6 +54,16 @@ bool all_say(Word comm, bool own) noexcept {
   return g_mpi.MPI_Allreduce(&mine, &least, 1, mpi.int64, mpi.op_min, comm) == 0 && least == 1;
 }
 
+// Registered later than MPI's own handlers, and so called earlier. A child of fork leaves it to its
+// parent.
+void write_out_at_exit() noexcept {
+  static const pid_t process = getpid();
+  static const int registered = std::atexit([] {
+    if (getpid() == process) write_out_all();
+  });
+  static_cast<void>(registered);
+}
+
 // Within the program's MPI_File_open, which gave `handle` or failed here: all ranks agree.
 // `comm` is this file's own.
 void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
@@ -76,6 +87,7 @@ void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
     }
     if (all_say(comm, good)) {
       file.release();
+      write_out_at_exit();
       return;
     }
     // A handle that some ranks have and others do not cannot be closed: its close is collective.
@@ -109,8 +121,6 @@ bool begin(void* given) noexcept {
   g_host = &host;
   host.use_mpi = [](const GatherMpi* mpi) { return find_functions(*mpi); };
   host.replacement = in_front_of;
-  // Later than MPI's own handlers were registered, and so called earlier.
-  std::atexit(write_out_all);
   return true;
 }
 
