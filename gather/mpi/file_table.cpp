@@ -14,6 +14,7 @@ constinit std::mutex g_changes;
 }  // namespace
 
 GatheredFile* find_file(Word handle) noexcept {
+  if (handle == 0) return nullptr;  // as a free place has it
   const int used = g_used.load(std::memory_order_acquire);
   for (int i = 0; i < used; ++i) {
     if (g_handles[i].load(std::memory_order_acquire) == handle) return g_files[i];

@@ -119,15 +119,15 @@ def living(place: Place) -> None:
                 directory(place, f"mpi-1-{sleeper.pid}", DAY, **{dead: buffer}),
                 directory(place, "6743210fdeadbeef", HOUR, **{dead: buffer}),
                 directory(place, "thesis", 2 * DAY, **{"all-data__h5": b"few"}),
-                directory(place, "thesis-2", 2 * DAY, **{"presence-3": bytes(97)}),
+                directory(place, "thesis-2", 2 * DAY, **{"presence-3": bytes(121)}),
                 users := directory(place, "users", DAY, **{dead: buffer, "results": b"of years"}),
                 directory(place, "empty", DAY),
-                directory(place, "present", HOUR, **{dead: buffer, "presence-3": bytes(96)}),
+                directory(place, "present", HOUR, **{dead: buffer, "presence-3": bytes(120)}),
             ]  # fmt: skip
             gone = [
                 directory(place, "reused", DAY, **{f"{HOST}__{sleeper.pid}__1__b__iobuf": buffer}),
                 was_present := directory(
-                    place, "was-present", 2 * DAY, **{"presence-3": bytes(96)}),
+                    place, "was-present", 2 * DAY, **{"presence-3": bytes(120)}),
                 directory(place, f"mpi-1-{NOBODY}", HOUR, **{dead: buffer}),
                 directory(place, f"mpi-2-{NOBODY}", HOUR),
                 directory(place, "6743210fdeadbee0", 2 * DAY, **{dead: buffer}),
