@@ -31,7 +31,6 @@ TOLERATED = {
     "docs/prefetch.md": 18,
     "docs/reading.md": 3,
     "docs/response-times.md": 5,
-    "docs/results/chunk-rows.md": 1,
     "docs/results/finish.md": 1,
     "docs/results/latency.md": 1,
     "docs/results/peers.md": 6,

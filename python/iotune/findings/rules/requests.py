@@ -189,7 +189,8 @@ RULES = (
         "many small writes",
         "posix",
         "Gather records in memory and write some MiB at once. In a file that ranks share, let "
-        "MPI-IO gather: a file view and one MPI_File_write_all.",
+        "MPI-IO gather: a file view and one MPI_File_write_all. Without a change to the program: "
+        "iotune run --gather, where its writes are MPI-IO's own and independent.",
         lambda facts: _small(facts, True),
         posix.GATHER,
     ),
