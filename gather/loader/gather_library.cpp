@@ -8,6 +8,7 @@
 #include "core/os/short_text.h"
 #include "core/process/configuration.h"
 #include "core/process/thread_state.h"
+#include "core/run/joint_opens.h"
 #include "core/run/launcher_ranks.h"
 #include "core/run/presence.h"
 #include "gather/mpi/interface.h"
@@ -28,14 +29,10 @@ Word communicator_of_open(Word comm) noexcept {
   const OwnCode own;
   Provider* const provider = world_provider();
   const MpiApi* const mpi = provider == nullptr ? nullptr : mpi_api(*provider);
-  if (mpi == nullptr || !all_ranks_run(JointService::kGather) || !mpi->constants.known) return 0;
-  if (((comm ^ mpi->constants.comm_null) & mpi->constants.handle_mask) == 0) return 0;
-  int size = 0;
-  if (mpi->MPI_Comm_size(comm, &size) != 0 || size < 2 || !is_inside_world(*mpi, comm)) return 0;
+  if (mpi == nullptr) return 0;
   const GatherMpi world{mpi->constants, abi_of(*provider), function_of_world};
-  if (!g_host.use_mpi(&world)) return 0;
-  const Word made = split_quietly(*mpi, comm);
-  return made == mpi->constants.comm_null ? 0 : made;
+  return g_host.use_mpi(&world) ? iotune::communicator_of_open(*mpi, comm, JointService::kGather)
+                                : 0;
 }
 
 // OMPIO writes wrong bytes with several aggregators, and says nothing past a limit of sizes
@@ -71,7 +68,7 @@ std::size_t budget_bytes() noexcept {
 }
 
 // A library that makes files of a format of its own counts on what MPI does not promise: that a
-// barrier alone shows its headers to others (the tests of PnetCDF's and HDF5's own files).
+// barrier alone shows its headers to others.
 bool is_of_format(const LoadedObject& object) noexcept {
   return symbol_of(object, SymbolName("H5Fopen")) != nullptr ||
          symbol_of(object, SymbolName("ncmpi_open")) != nullptr;
@@ -85,7 +82,7 @@ void* replace(const char* name, void* real, Provider& mpi, const LoadedObject* c
 // After the recorder's and the tuner's constructors.
 IOTUNE_START_CODE __attribute__((constructor(65530))) void install() noexcept {
   const Configuration& said = configuration();
-  if (said.gather == nullptr || said.is_launcher || said.mode == Mode::kOff) return;
+  if (said.gather == nullptr || said.is_launcher || said.mode != Mode::kTune) return;
   g_host = {.mode = said.gather,
             .say = say,
             .budget_bytes = budget_bytes,

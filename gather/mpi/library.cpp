@@ -119,7 +119,9 @@ bool begin(void* given) noexcept {
     return false;
   }
   g_host = &host;
-  host.use_mpi = [](const GatherMpi* mpi) { return find_functions(*mpi); };
+  host.use_mpi = [](const GatherMpi* mpi) {
+    return g_world.constants.known || find_functions(*mpi);
+  };
   host.replacement = in_front_of;
   return true;
 }

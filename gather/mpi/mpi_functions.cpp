@@ -21,7 +21,6 @@ bool find_functions(const GatherMpi& mpi) noexcept {
   IOTUNE_FIND(MPI_File_write_at_all);
   IOTUNE_FIND(MPI_File_seek);
   IOTUNE_FIND(MPI_File_get_position);
-  IOTUNE_FIND(MPI_File_get_atomicity);
   IOTUNE_FIND(MPI_Type_size);
   IOTUNE_FIND(MPI_Type_get_extent);
   IOTUNE_FIND(MPI_Type_get_true_extent);
@@ -36,7 +35,6 @@ bool find_functions(const GatherMpi& mpi) noexcept {
   IOTUNE_FIND(MPI_Grequest_complete);
   IOTUNE_FIND(MPI_Error_class);
   IOTUNE_FIND(MPI_Allreduce);
-  IOTUNE_FIND(MPI_Comm_size);
   IOTUNE_FIND(MPI_Comm_free);
 #undef IOTUNE_FIND
   if (all) g_world = mpi;

@@ -17,7 +17,6 @@ struct MpiFunctions {
   int (*MPI_File_write_at_all)(Word, std::int64_t, const void*, int, Word, void*);
   int (*MPI_File_seek)(Word, std::int64_t, int);
   int (*MPI_File_get_position)(Word, std::int64_t*);
-  int (*MPI_File_get_atomicity)(Word, int*);
   int (*MPI_Type_size)(Word, int*);
   int (*MPI_Type_get_extent)(Word, std::int64_t*, std::int64_t*);
   int (*MPI_Type_get_true_extent)(Word, std::int64_t*, std::int64_t*);
@@ -33,7 +32,6 @@ struct MpiFunctions {
   int (*MPI_Grequest_complete)(Word);
   int (*MPI_Error_class)(int, int*);
   int (*MPI_Allreduce)(const void*, void*, int, Word, Word, Word);
-  int (*MPI_Comm_size)(Word, int*);
   int (*MPI_Comm_free)(Word*);
 };
 

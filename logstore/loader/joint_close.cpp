@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "core/abi/mpi_api.h"
-#include "core/run/presence.h"
+#include "core/run/joint_opens.h"
 #include "recorder/hooks/service.h"
 
 namespace iotune::logstore {
@@ -83,23 +83,12 @@ class Ranks {
   bool works_ = true;
 };
 
-// The communicator that the ranks of an open speak on, where all of them do. 0: each acts alone.
-Word communicator_of_open(const MpiApi& mpi, Word comm) noexcept {
-  const MpiConstants& constants = mpi.constants;
-  if (!all_ranks_run(JointService::kLogs) || !constants.known) return 0;
-  if (((comm ^ constants.comm_null) & constants.handle_mask) == 0) return 0;
-  int size = 0;
-  if (mpi.MPI_Comm_size(comm, &size) != 0 || size < 2 || !is_inside_world(mpi, comm)) return 0;
-  const Word made = split_quietly(mpi, comm);
-  return made == constants.comm_null ? 0 : made;
-}
-
 // Every rank of the open comes here, also where its own open failed, or was of no container.
 void opened(Provider& provider, Word comm, Word handle) noexcept {
   void* const file = g_calls.opened();
   Joint* entered = nullptr;
   if (const MpiApi* const mpi = mpi_api(provider)) {
-    Word own = communicator_of_open(*mpi, comm);
+    Word own = communicator_of_open(*mpi, comm, JointService::kLogs);
     if (file != nullptr && handle > kTaken && handle != mpi->constants.file_null) {
       entered = enter({handle, own, file});
     }

@@ -129,10 +129,23 @@ def differing(place: Place) -> None:
     assert file.stat().st_size == RANKS * PIECES * 8
 
 
+def recording(place: Place) -> None:
+    """A run that only records changes nothing."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    done = gathered(place, program, "plain", place.scratch / "f", PIECES, IOTUNE_MODE="record")
+    place.right(done)
+    assert writes_of(place) >= 2 * PIECES
+
+
 if __name__ == "__main__":
     mpis = ("mpich-4", "openmpi-4", "mpich-5", "standard-abi", "openmpi-5")
     main({
         **{f"drawn-{name}": drawn(name) for name in mpis},
         **{f"ways-{name}": ways(name) for name in mpis},
         "full": full, "hdf5-is-left-alone": hdf5_is_left_alone, "differing": differing,
+        "recording": recording,
     })  # fmt: skip
