@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_abi.h"
 
 namespace iotune::gather {
@@ -30,12 +31,21 @@ struct GatherHost {
   // when it does not. Local.
   bool (*exchanges)(const char* name);
 
+  // Of an HDF5: its number, a function by name (nullptr: it has none), the identifier of the class of
+  // lists for transfers (-1: not found), and whether its objects may be another connector's.
+  int (*number_of)(const Provider& hdf5);
+  void* (*hdf5_function)(Provider& hdf5, const char* name);
+  Hid (*transfer_class)(Provider& hdf5);
+  bool (*has_other_connector)(const Provider& hdf5);
+
   // Filled by the library. Before the first file; the same on all ranks. False: a function is
   // missing.
   bool (*use_mpi)(const GatherMpi* mpi);
   // What is called in place of a function of MPI: `real` itself where nothing stands in front of
   // it.
   void* (*replacement)(const char* name, void* real);
+  // The same of a function of HDF5.
+  void* (*hdf5_replacement)(const char* name, void* real, Provider& hdf5);
 };
 
 }  // namespace iotune::gather

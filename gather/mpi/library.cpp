@@ -7,20 +7,33 @@
 #include <memory>
 #include <new>
 
+#include "gather/hdf5/calls.h"
 #include "gather/mpi/calls.h"
 #include "gather/mpi/gathered_file.h"
 #include "gather/mpi/interface.h"
+#include "gather/process.h"
 #include "recorder/hooks/service.h"
 
 namespace iotune::gather {
-namespace {
 
-const GatherHost* g_host = nullptr;
+const GatherHost* g_gather = nullptr;
 
 Budget& own_budget() noexcept {
-  static Budget budget(g_host->budget_bytes());
+  static Budget budget(g_gather->budget_bytes());
   return budget;
 }
+
+// Registered later than MPI's own handlers, and so called earlier. A child of fork leaves it to its
+// parent.
+void write_out_at_exit() noexcept {
+  static const pid_t process = getpid();
+  static const int registered = std::atexit([] {
+    if (getpid() == process) write_out_all();
+  });
+  static_cast<void>(registered);
+}
+
+namespace {
 
 // Modes in which a second handle would change what the program sees, or there is nothing to write.
 bool may_gather(int amode) noexcept {
@@ -47,23 +60,6 @@ FileIdentity identity_of(const char* name) noexcept {
   return {status.st_dev, status.st_ino};
 }
 
-bool all_say(Word comm, bool own) noexcept {
-  const std::int64_t mine = own ? 1 : 0;
-  std::int64_t least = 0;
-  const MpiConstants& mpi = g_world.constants;
-  return g_mpi.MPI_Allreduce(&mine, &least, 1, mpi.int64, mpi.op_min, comm) == 0 && least == 1;
-}
-
-// Registered later than MPI's own handlers, and so called earlier. A child of fork leaves it to its
-// parent.
-void write_out_at_exit() noexcept {
-  static const pid_t process = getpid();
-  static const int registered = std::atexit([] {
-    if (getpid() == process) write_out_all();
-  });
-  static_cast<void>(registered);
-}
-
 // Within the program's MPI_File_open, which gave `handle` or failed here: all ranks agree.
 // `comm` is this file's own.
 void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
@@ -82,7 +78,7 @@ void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
     if (good) {
       g_mpi.MPI_File_set_errhandler(second, mpi.errors_return);
       file.reset(new (std::nothrow) GatheredFile(handle, second, comm, identity,
-                                                 g_host->exchanges(call.name), own_budget()));
+                                                 g_gather->exchanges(call.name), own_budget()));
       good = file != nullptr && add_file(file.get());
     }
     if (all_say(comm, good)) {
@@ -101,13 +97,14 @@ void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
 int open_and_gather(OpenFunction* real, const OpenCall& call) noexcept {
   const int result = real(call.comm, call.name, call.amode, call.info, call.handle);
   // Also where it failed here: it may have worked on other ranks.
-  const Word own = g_host->communicator_of_open(call.comm);
+  const Word own = g_gather->communicator_of_open(call.comm);
   if (own != 0) gather_file(own, result == 0 ? *call.handle : 0, call);
   return result;
 }
 
 void write_out_all() noexcept {
   each_file([](GatheredFile& file) { file.write_out(); });
+  end_hdf5();
 }
 
 namespace {
@@ -118,11 +115,12 @@ bool begin(void* given) noexcept {
     host.say("IOTUNE_GATHER is neither memory nor unset: no writes are gathered");
     return false;
   }
-  g_host = &host;
+  g_gather = &host;
   host.use_mpi = [](const GatherMpi* mpi) {
     return g_world.constants.known || find_functions(*mpi);
   };
   host.replacement = in_front_of;
+  host.hdf5_replacement = in_front_of_hdf5;
   return true;
 }
 
