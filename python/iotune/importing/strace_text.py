@@ -158,7 +158,8 @@ class _Reader:
             doing = self._others.get(name)
         if doing is not None:
             return doing(self._process(thread), call)
-        if name in _MOVES and call.result:
+        anonymous = name == b"mmap" and b"MAP_ANONYMOUS" in call.arguments
+        if name in _MOVES and call.result and not anonymous:
             self._sink.left_out[name.decode()] += 1
         return None
 

@@ -42,11 +42,9 @@ def summarized(path: Path) -> dict[str, Any]:
     `log` is None for a run of iotune's own, else format, version, seconds of the job, modules,
     by_rank and heatmap; a file's `totals` are None where the log has none of it.
     """
-    raw: dict[str, Any] = core.summarize(path)
-    for file in raw["files"]:
-        file["totals"] = None
+    raw: dict[str, Any] = {**core.summarize(path), "log": None}
+    raw["files"] = [{**file, "totals": None} for file in raw["files"]]
     said = said_by_log(path)
-    raw["log"] = None
     if said is not None:
         _join(raw, said)
     return raw

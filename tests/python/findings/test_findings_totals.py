@@ -46,6 +46,10 @@ CASES: dict[str, tuple[set[str], list[Record]]] = {
     ),
     "large, made of collective ones": (set(), [posix(**SLOW), TOGETHER]),
     "independent": ({"small-writes", "independent-transfers"}, [posix(**SMALL), ALONE]),
+    "independent beside a few collective ones": (
+        {"small-writes", "independent-transfers"},
+        [posix(**SMALL), (*ALONE[:3], {**ALONE[3], "COLL_WRITES": 60})],
+    ),
     "across stripes": ({"misaligned"}, [posix(**LARGE, FILE_NOT_ALIGNED=390), STRIPES]),
     "one stripe": (
         {"narrow-striping"},

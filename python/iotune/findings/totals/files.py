@@ -13,22 +13,24 @@ _HOW = "all the time of these requests; exchanging the data first costs some of 
 
 
 def _independent(facts: Facts) -> Sighting | None:
-    """Of a file of which the log says that no transfer in that direction was collective."""
+    """Of a file of which the log counts independent transfers, and few collective ones."""
     found: list[Evidence] = []
     for one in uses(facts, "mpiio"):
         for writes in (True, False):
             verb = VERBS[writes]
-            calls = one.calls(f"independent {verb}") + one.calls(f"nonblocking {verb}")
+            calls, together = one.alone(writes), one.together(writes)
             size = one.bytes(writes)
-            if one.together(writes) or one.ranks < 2 or calls < limit.FEW_INDEPENDENT_CALLS:
+            if one.ranks < 2 or calls < limit.FEW_INDEPENDENT_CALLS or together >= calls:
                 continue
-            if size > limit.INDEPENDENT_BYTES * calls:
+            if size > limit.INDEPENDENT_BYTES * (calls + together):
                 continue
             text = (
-                f"{calls:,} independent {verb}s of {size_text(size / calls)} on average, by "
-                f"{one.ranks:,} ranks, and none collective; where they lie the log does not say"
+                f"{calls:,} independent {verb}s and {together:,} collective ones of "
+                f"{size_text(size / (calls + together))} on average, by {one.ranks:,} ranks; "
+                "where they lie the log does not say"
             )
-            times = one.part_of_slowest(f"{verb}_seconds")
+            # Beside collective ones, in which ranks wait for each other, their time is not known.
+            times = {} if together else one.part_of_slowest(f"{verb}_seconds")
             found.append(counted(text, one.file, "", (), calls, size, times))
     if not found:
         return None
@@ -44,6 +46,8 @@ def _ungathered(facts: Facts) -> Sighting | None:
         for writes in (True, False):
             together = above.together(writes) if above else 0
             calls, size = one.transfers(writes), one.bytes(writes)
+            if above and above.alone(writes) >= 0.5 * calls:
+                continue  # they are of independent ones
             few = max(limit.FEW_INDEPENDENT_CALLS, limit.UNGATHERED_REQUESTS * together)
             if not together or calls < few or size > limit.SMALL_BYTES * calls:
                 continue

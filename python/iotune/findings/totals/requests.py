@@ -23,7 +23,7 @@ def _small(facts: Facts, writes: bool) -> Sighting | None:
         if small < limit.FEW_SMALL_CALLS or small < limit.SMALL_SHARE * calls:
             continue
         above = mpi_io_of(one)
-        if above is not None and above.together(writes):
+        if above and above.together(writes) and above.alone(writes) < limit.FEW_SMALL_CALLS:
             continue  # of aggregators: ungathered-collectives
         if small == calls and one.bytes(writes) > limit.SMALL_BYTES * calls:
             continue  # between 64 KiB and 100 KB

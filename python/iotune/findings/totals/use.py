@@ -38,6 +38,12 @@ class Use:
         """Collective ones of them."""
         return self.calls(f"collective {VERBS[writes]}") + self.calls(f"split {VERBS[writes]}")
 
+    def alone(self, writes: bool) -> int:
+        """Independent ones of them."""
+        return self.calls(f"independent {VERBS[writes]}") + self.calls(
+            f"nonblocking {VERBS[writes]}"
+        )
+
     def bytes(self, writes: bool) -> int:
         return int(self.said.get("bytes_written" if writes else "bytes_read", 0))
 
