@@ -120,6 +120,9 @@ def command(
             paragraph(
                 "no settings were looked for: this run moved no file through HDF5 or MPI-IO, and "
                 "none was read ahead"
+                if summary.has_calls
+                else "nothing was decided, and nothing can be learnt from this run or trained on "
+                "it: its log has totals and no patterns"
             )
     _next(run, files, words_for(run, trace), database)
 

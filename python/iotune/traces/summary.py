@@ -104,6 +104,7 @@ class FilePattern:
     decision_state: str = ""
     settings: list[SettingOutcome] = field(default_factory=list)
     prefetch: PrefetchOutcome | None = None  # None: nothing was prefetched
+    totals: dict[str, Any] | None = None  # of an imported log: docs/import.md, "Totals"
 
     @property
     def dominant(self) -> DatasetPattern | None:
@@ -129,6 +130,11 @@ class FilePattern:
     def bytes(self) -> int:
         """Moved in both directions."""
         return self.bytes_written + self.bytes_read
+
+    @property
+    def stdio_beside(self) -> bool:
+        """Whether a log counted bytes of stdio beside the file's."""
+        return self.totals is not None and bool(self.totals.get("stdio_beside"))
 
 
 @dataclass
@@ -190,11 +196,23 @@ class RunSummary:
     regions: list[RegionPattern] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # of how it ended, where nothing is missing
+    log: dict[str, Any] | None = None  # what it was imported from; None: a run of iotune's own
 
     @property
     def data_files(self) -> list[FilePattern]:
         """Its files but those that stdout went to."""
         return [one for one in self.files if not one.is_stdout]
+
+    @property
+    def has_calls(self) -> bool:
+        """False for a log of totals alone: patterns and places are not known."""
+        return self.log is None or bool(self.log["has_calls"])
+
+    @property
+    def log_name(self) -> str:
+        """The format of the log that it was imported from, with its version."""
+        log = self.log or {}
+        return " ".join(str(log[key]) for key in ("format", "format_version") if log.get(key))
 
     @property
     def members(self) -> tuple[int, str]:
