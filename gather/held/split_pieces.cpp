@@ -51,6 +51,7 @@ class Splitter {
     }
     Part& part = split_.parts[next_];
     if (part.runs.empty()) part.at = run.at;
+    part.in_one = part.in_one && run.at == part.at + part.bytes;
     part.runs.push_back(run);
     part.bytes += static_cast<std::size_t>(run.count * run.bytes);
     part.pieces += static_cast<std::size_t>(run.count);

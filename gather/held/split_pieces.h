@@ -9,10 +9,12 @@
 
 namespace iotune::gather {
 
-// What of the pieces lies within one range. Its bytes lie one behind the other.
+// What of the pieces lies within one range.
 struct Part {
   std::vector<Run> runs;
   std::size_t at = 0, bytes = 0, pieces = 0;
+  // Its bytes lie one behind the other. Not where a large piece was taken out of its midst.
+  bool in_one = true;
 };
 
 struct SplitPieces {

@@ -201,7 +201,9 @@ bool GatheredFile::agree_on_ranges(Exchange* exchange, const Ascending& pieces,
   try {
     exchange->split = split(pieces, {exchange->ranges, ranges});
     for (std::size_t i = 0; i < ranges; ++i) {
-      most[i] = static_cast<std::int64_t>(exchange->split.parts[i].pieces);
+      const Part& part = exchange->split.parts[i];
+      most[i] = static_cast<std::int64_t>(part.pieces);
+      if (!part.in_one) most[ranges] = 1;  // two ranks write the same bytes there
     }
   } catch (const std::bad_alloc&) {
     most[ranges] = 1;

@@ -151,9 +151,9 @@ const char* gather_with_all(Word comm, Word handle, const OpenCall& call,
 // Within the program's MPI_File_open, which gave `handle` or failed here: all ranks agree.
 // `comm` is this file's own, 0 where it has none.
 void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
-  const FileIdentity identity = handle == 0 ? FileIdentity{} : identity_of(call.name);
   const char* refusal = "one rank alone opened it, or not all ranks of the run gather";
   if (comm != 0) {
+    const FileIdentity identity = handle == 0 ? FileIdentity{} : identity_of(call.name);
     refusal = refusal_of(handle, call, identity);
     if (!all_say(comm, refusal == nullptr)) {
       if (refusal == nullptr) refusal = kByAnotherRank;

@@ -68,7 +68,7 @@ def prefetched_lines(done: PrefetchOutcome) -> tuple[str, ...]:
 def gathered_lines(done: GatherOutcome) -> tuple[str, ...]:
     """What gathering did for a file, and why something of it was left alone."""
     lines = []
-    if done.ranks:
+    if done.held_calls:
         served = (
             f", {count_text(done.reads_served, 'read')} served from them"
             if done.reads_served

@@ -15,6 +15,7 @@ namespace iotune::gather {
 namespace {
 
 using Runs = std::vector<Run>;
+using Ranges = std::vector<Range>;
 using Pieces = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 Pieces pieces_of(const View& view, std::int64_t offset, std::int64_t bytes) {
@@ -169,6 +170,11 @@ TEST(SplitPieces, LargePiecesAreTakenOut) {
   EXPECT_EQ(large[0].at, 50U);
   EXPECT_EQ(pieces.bytes, 50U);
   EXPECT_EQ(pieces.end(), 90);
+  EXPECT_TRUE(split(pieces, Ranges{{0, 90}}).parts[0].in_one);
+  // What lies around a large one is not in one, and no single call can write it.
+  pieces = ascending({{0, 10, 10, 1, 0}, {10, 5000, 5000, 1, 0}, {5010, 10, 10, 1, 0}});
+  take_large(pieces, 1000);
+  EXPECT_FALSE(split(pieces, Ranges{{0, 5020}}).parts[0].in_one);
 }
 
 }  // namespace
