@@ -121,7 +121,7 @@ void gather_file(const Hdf5Open& open, Word comm) noexcept {
 constinit std::atomic<int> g_open_files{0};
 
 void gather_hdf5_file(Provider& hdf5, const Hdf5Open& open) noexcept {
-  if (!find_hdf5(hdf5) || g_gather->has_other_connector(hdf5)) return;
+  if (g_gather->needs_answer || !find_hdf5(hdf5) || g_gather->has_other_connector(hdf5)) return;
   const KeptErrors errors(open.file < 0);
   const QuietQuestions quiet;
   const Driver driver = driver_of(open.access);

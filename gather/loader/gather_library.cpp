@@ -12,6 +12,7 @@
 #include "core/run/joint_opens.h"
 #include "core/run/launcher_ranks.h"
 #include "core/run/presence.h"
+#include "gather/loader/host_calls.h"
 #include "gather/mpi/interface.h"
 #include "recorder/hooks/decisions.h"
 #include "recorder/hooks/service.h"
@@ -94,10 +95,16 @@ IOTUNE_START_CODE __attribute__((constructor(65530))) void install() noexcept {
   const Configuration& said = configuration();
   if (said.gather == nullptr || said.is_launcher || said.mode != Mode::kTune) return;
   g_host = {.mode = said.gather,
+            .needs_answer = said.frozen,
             .say = say,
+            .note = write_note,
             .budget_bytes = budget_bytes,
             .communicator_of_open = communicator_of_open,
             .exchanges = exchanges,
+            .joins_rightly = joins_rightly,
+            .is_predefined = is_predefined_type,
+            .loops_of = loops_of_type,
+            .has_answer = has_stored_answer,
             .number_of = [](const Provider& hdf5) noexcept { return int{hdf5.number}; },
             .hdf5_function = [](Provider& hdf5,
                                 const char* name) noexcept { return provider_symbol(hdf5, name); },

@@ -11,7 +11,9 @@ struct MpiFunctions {
   int (*MPI_File_open)(Word, const char*, int, Word, Word*);
   int (*MPI_File_close)(Word*);
   int (*MPI_File_set_view)(Word, std::int64_t, Word, Word, const char*, Word);
+  int (*MPI_File_get_errhandler)(Word, Word*);
   int (*MPI_File_set_errhandler)(Word, Word);
+  int (*MPI_Errhandler_free)(Word*);
   int (*MPI_File_call_errhandler)(Word, int);
   int (*MPI_File_write_at)(Word, std::int64_t, const void*, int, Word, void*);
   int (*MPI_File_write_at_all)(Word, std::int64_t, const void*, int, Word, void*);
@@ -25,6 +27,7 @@ struct MpiFunctions {
   int (*MPI_Type_commit)(Word*);
   int (*MPI_Type_free)(Word*);
   int (*MPI_Pack)(const void*, int, Word, void*, int, int*, Word);
+  int (*MPI_Unpack)(const void*, int, int*, void*, int, Word, Word);
   int (*MPI_Status_set_elements)(void*, Word, int);
   int (*MPI_Status_set_cancelled)(void*, int);
   int (*MPI_Grequest_start)(int (*)(void*, void*), int (*)(void*), int (*)(void*, int), void*,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from support.mpis import compiled, find_mpi, hdf5_flags, use
 from support.place import Place, main, not_verified
@@ -15,6 +16,13 @@ RANKS, PIECES = 2, 500
 SEEDS = range(1, 13)
 # Where nothing is held, or not joined; and where everything goes out in a few calls.
 ONE_BY_ONE = ("holes", "unique", "deleted", "self", "atomic")
+PIECE_BY_PIECE = """<Parameters><Middleware_Layer>
+<romio_cb_write>disable</romio_cb_write><romio_ds_write>disable</romio_ds_write>
+</Middleware_Layer></Parameters>
+"""
+# Of gathered_views.c: those whose bytes fill ranges, and the most calls that write all of them.
+VIEWS = {"view": 20, "subarray": 20, "islands": 130, "large": 30, "permuted": 20, "reads": 20,
+         "holes": None, "null-type": None, "unsieved": None}  # fmt: skip
 WAYS = ("plain", "write-only", "finalize", "abort", "exit", *ONE_BY_ONE)
 
 
@@ -26,6 +34,16 @@ def gathered(place: Place, *command: object, **how: object) -> Done:
 def writes_of(place: Place) -> int:
     """Calls of the last run that wrote to a file, of POSIX."""
     return sum(call["name"] in ("write", "pwrite", "pwritev", "writev") for call in place.calls())
+
+
+def reads_of(place: Place, file: Path) -> int:
+    """Calls of the last run that read `file`, of POSIX."""
+    return sum(call["name"] in ("read", "pread") and call.get("file") == str(file)
+               for call in place.calls())  # fmt: skip
+
+
+def notes_of(place: Place) -> list[dict[str, Any]]:
+    return [dict(one["arguments"]) for one in place.calls() if one["name"] == "iotune_gather"]
 
 
 def bytes_of_the_first(content: bytes) -> list[bytes]:
@@ -82,6 +100,107 @@ def ways(name: str) -> Callable[[Place], None]:
                 one.unlink(missing_ok=True)
 
     return case
+
+
+def views(name: str) -> Callable[[Place], None]:
+    """Views with holes, and pieces with holes between them.
+
+    No byte that nobody wrote is written, and a rank reads what it wrote.
+    """
+
+    def case(place: Place) -> None:
+        mpi = find_mpi(name)
+        if mpi is None:
+            return
+        use(place, mpi)
+        program = compiled(place, mpi, "gathered_views.c")
+        for way, most in VIEWS.items():
+            files = [place.scratch / "bare", place.scratch / "gathered"]
+            done = [place.mpi(RANKS, program, way, files[0], PIECES, preload=False),
+                    gathered(place, program, way, files[1], PIECES)]  # fmt: skip
+            place.right(done[1], way)
+            assert done[0].status == done[1].status, (way, done)
+            assert done[0].out == done[1].out, (way, done)
+            assert files[0].read_bytes() == files[1].read_bytes(), way
+            if mpi.romio and most is not None:
+                assert writes_of(place) < most, (way, writes_of(place))
+            if way == "reads":
+                assert reads_of(place, files[1]) == 0, reads_of(place, files[1])
+            for one in files:
+                one.unlink()
+
+    return case
+
+
+def notes(place: Place) -> None:
+    """The trace and explain say what was held, how it went out, and why something was not."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    gathered(place, program, "plain", place.scratch / "f", PIECES)
+    held = notes_of(place)
+    assert [one["reason"] for one in held] == [""] * RANKS, held
+    assert {one["held"] for one in held} == {PIECES}, held
+    assert {(one["flushes"], one["exchange_calls"]) for one in held} == {(1, 1)}, held
+    assert sum(one["exchange_bytes"] for one in held) == RANKS * PIECES * 8, held
+    for way, reason in (("unique", "MPI_MODE_UNIQUE_OPEN"), ("self", "one rank alone"),
+                        ("deleted", "MPI_MODE_DELETE_ON_CLOSE")):  # fmt: skip
+        gathered(place, program, way, place.scratch / way, PIECES)
+        assert {one["not_held"] for one in notes_of(place)} == {0}, way
+        assert all(reason in one["reason"] for one in notes_of(place)), (way, notes_of(place))
+    gathered(place, program, "atomic", place.scratch / "a", PIECES)
+    why = [one for one in notes_of(place) if one["reason"]]
+    assert [(one["not_held"], one["reason"]) for one in why] == [(PIECES, "in atomic mode")] * RANKS
+    # Before the trace: what waits when MPI ends is in no file yet.
+    gathered(place, program, "finalize", place.scratch / "e", PIECES)
+    assert {one["waiting_bytes"] for one in notes_of(place)} == {PIECES * 8}
+
+
+def trained(place: Place) -> None:
+    """What is set for the file says how it is written together: here piece by piece."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    config = place.scratch / "config.xml"
+    config.write_text(PIECE_BY_PIECE)
+    file = place.scratch / "f"
+    place.right(gathered(place, program, "plain", file, PIECES, IOTUNE_CONFIG=config), "trained")
+    assert {one["exchange_calls"] for one in notes_of(place)} == {1}
+    assert writes_of(place) == RANKS * PIECES, writes_of(place)
+    assert file.stat().st_size == RANKS * PIECES * 8
+
+
+def fatal(place: Place) -> None:
+    """The second open fails, and the handler of failing opens ends programs: nothing happens."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_views.c")
+    files = [place.scratch / "bare", place.scratch / "gathered"]
+    place.right(place.mpi(RANKS, program, "fatal", files[0], PIECES, preload=False), "bare")
+    # No trace: there is no descriptor for it either when the file is opened.
+    place.right(gathered(place, program, "fatal", files[1], PIECES), "fatal")
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def frozen(place: Place) -> None:
+    """Where the site freezes what is set, nothing is held without a stored answer."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    site = place.scratch / "site.conf"
+    site.write_text("freeze = yes\n")
+    done = gathered(place, program, "plain", place.scratch / "f", PIECES, IOTUNE_SITE_CONFIG=site)
+    place.right(done)
+    assert writes_of(place) >= RANKS * PIECES
+    assert all("freezes" in one["reason"] for one in notes_of(place)), notes_of(place)
 
 
 def linked_with_hdf5(place: Place) -> None:
@@ -215,7 +334,9 @@ if __name__ == "__main__":
     main({
         **{f"drawn-{name}": drawn(name) for name in mpis},
         **{f"ways-{name}": ways(name) for name in mpis},
+        **{f"views-{name}": views(name) for name in mpis},
         **{f"drawn-hdf5-{name}": drawn_hdf5(name) for name in ("serial", "mpich-4", "openmpi-4")},
-        "full": full, "linked-with-hdf5": linked_with_hdf5, "hdf5-ways": hdf5_ways,
+        "notes": notes, "trained": trained, "fatal": fatal, "frozen": frozen, "full": full,
+        "linked-with-hdf5": linked_with_hdf5, "hdf5-ways": hdf5_ways,
         "hdf5-kernels": hdf5_kernels, "differing": differing, "recording": recording,
     })  # fmt: skip
