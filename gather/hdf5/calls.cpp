@@ -118,11 +118,8 @@ struct Write {
       GatheredHdf5File* file = nullptr;
       GatheredDataset* const gathered = g_hdf5_files.of_dataset(dataset, file);
       const WriteCall call{mem_type, mem_space, file_space, list, buffer};
-      if (gathered == nullptr) {
-        g_hdf5_files.write_out();
-      } else if (file->hold(*gathered, dataset, call)) {
-        return 0;
-      }
+      if (gathered == nullptr || gathered->is_refused()) g_hdf5_files.write_out();
+      if (gathered != nullptr && file->hold(*gathered, dataset, call)) return 0;
     }
     return real(dataset, mem_type, mem_space, file_space, list, buffer);
   }
@@ -135,10 +132,12 @@ struct Read {
     if (!is_past()) {
       const Turn turn;
       GatheredHdf5File* file = nullptr;
-      if (GatheredDataset* const gathered = g_hdf5_files.of_dataset(dataset, file)) {
-        file->write_out(*gathered);
-      } else {
+      GatheredDataset* const gathered = g_hdf5_files.of_dataset(dataset, file);
+      // A virtual one is read from others.
+      if (gathered == nullptr || gathered->is_refused()) {
         g_hdf5_files.write_out();
+      } else {
+        file->write_out(*gathered);
       }
     }
     return real(dataset, mem_type, mem_space, file_space, list, buffer);

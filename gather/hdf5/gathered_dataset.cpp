@@ -77,40 +77,42 @@ void forget_transfer_list(Hid list) noexcept {
   std::replace(std::begin(g_known_lists.ids), std::end(g_known_lists.ids), list, Hid{0});
 }
 
-bool GatheredDataset::copy(const Selection& file, const WriteCall& call) noexcept {
+NotHeld GatheredDataset::copy(const Selection& file, const WriteCall& call) noexcept {
   Selection memory = file;  // H5S_ALL: as in the file
   if (call.mem_space != 0 &&
       (!selection_of(call.mem_space, memory) || memory.elements != file.elements)) {
-    return false;
+    return NotHeld::kSelection;
   }
   SlabPieces places(file.extent, file.slab);
   const std::size_t bytes = places.elements() * element_bytes_;
-  if (bytes > kMostBytesOfAPiece) return false;
+  if (bytes > kMostBytesOfAPiece) return NotHeld::kLarge;
   MemoryBytes from(call.buffer, memory, element_bytes_);
   for (std::uint64_t i = 0; i < places.count(); ++i) {
     const auto offset = static_cast<std::int64_t>(places.next() * element_bytes_);
     std::byte* const to = held_.room_for(offset, bytes);
-    if (to == nullptr) return false;
+    if (to == nullptr) return NotHeld::kMemory;
     from.copy(to, bytes);
-    if (!held_.hold(offset, bytes)) return false;
+    if (!held_.hold(offset, bytes)) return NotHeld::kMemory;
   }
-  return true;
+  return NotHeld::kCount;
 }
 
-bool GatheredDataset::hold(Hid id, const WriteCall& call) noexcept {
-  if (call.buffer == nullptr || g_h5.H5Iget_type(call.mem_type) != kDatatype ||
-      g_h5.H5Tequal(call.mem_type, type_) <= 0 || !is_independent(call.transfer_list)) {
-    return false;
+NotHeld GatheredDataset::hold(Hid id, const WriteCall& call) noexcept {
+  if (is_refused()) return NotHeld::kDataset;
+  if (call.buffer == nullptr || g_h5.H5Iget_type(call.mem_type) != kDatatype) {
+    return NotHeld::kArguments;
   }
+  if (g_h5.H5Tequal(call.mem_type, type_) <= 0) return NotHeld::kTypes;
+  if (!is_independent(call.transfer_list)) return NotHeld::kTransferList;
   if (extent_.n == 0) {
     const OwnId space(g_h5.H5Dget_space(id), g_h5.H5Sclose);
-    if (space < 0 || !extent_of(space, extent_)) return false;
+    if (space < 0 || !extent_of(space, extent_)) return NotHeld::kSelection;
   }
   Selection file{extent_, whole(extent_), extent_.elements()};
   if (call.file_space != 0 && (!selection_of(call.file_space, file) || !(file.extent == extent_))) {
-    return false;
+    return NotHeld::kSelection;
   }
-  return file.elements > 0 && copy(file, call);
+  return file.elements > 0 ? copy(file, call) : NotHeld::kArguments;
 }
 
 bool GatheredDataset::write(Hid id, const Ascending& pieces, const std::vector<Hyperslab>& slabs,

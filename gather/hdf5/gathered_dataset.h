@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gather/account.h"
 #include "gather/hdf5/hdf5_functions.h"
 #include "gather/hdf5/selection.h"
 #include "gather/held/pieces.h"
@@ -21,11 +22,14 @@ struct WriteCall {
 // wait for it inside of HDF5.
 class GatheredDataset {
  public:
-  // `address` names the object within its file. `type`: a copy that is this object's own.
+  // `address` names the object within its file. `type`: a copy that is this object's own; -1: of
+  // this dataset nothing is ever held.
   GatheredDataset(std::uint64_t address, Hid type, std::size_t element_bytes,
                   Budget& budget) noexcept
       : address_(address), type_(type), element_bytes_(element_bytes), held_(budget) {}
-  ~GatheredDataset() { g_h5.H5Tclose(type_); }
+  ~GatheredDataset() {
+    if (type_ >= 0) g_h5.H5Tclose(type_);
+  }
   GatheredDataset(const GatheredDataset&) = delete;
   GatheredDataset& operator=(const GatheredDataset&) = delete;
 
@@ -41,9 +45,11 @@ class GatheredDataset {
   bool is_open() const noexcept { return !ids_.empty(); }
   Hid any_id() const noexcept { return ids_.empty() ? -1 : ids_.back(); }
 
-  // A write by the program's identifier `id`. False: it is not held, or only a part of it: what is
-  // held is to be written, and the call to be made.
-  bool hold(Hid id, const WriteCall& call) noexcept;
+  bool is_refused() const noexcept { return type_ < 0; }
+
+  // A write by the program's identifier `id`. kCount: it is held. Else it is not, or only a part of
+  // it: what is held is to be written, and the call to be made.
+  NotHeld hold(Hid id, const WriteCall& call) noexcept;
 
   // Its extent may have changed.
   void forget_extent() noexcept { extent_.n = 0; }
@@ -54,7 +60,7 @@ class GatheredDataset {
              Hid transfer_list) const noexcept;
 
  private:
-  bool copy(const Selection& file, const WriteCall& call) noexcept;
+  NotHeld copy(const Selection& file, const WriteCall& call) noexcept;
 
   const std::uint64_t address_;
   const Hid type_;

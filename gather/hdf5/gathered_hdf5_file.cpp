@@ -46,7 +46,7 @@ bool prepare(GatheredDataset& dataset, Ascending& pieces, std::vector<Hyperslab>
 Hdf5Files& g_hdf5_files = *new Hdf5Files;
 
 GatheredHdf5File::~GatheredHdf5File() {
-  Word comm = comm_;
+  Word comm = opened_.comm;
   if (comm != 0) g_mpi.MPI_Comm_free(&comm);
 }
 
@@ -77,7 +77,8 @@ GatheredDataset* GatheredHdf5File::next_held(std::uint64_t from) noexcept {
   return nullptr;
 }
 
-void GatheredHdf5File::dataset_opened(Hid id, std::uint64_t address, Budget& budget) {
+void GatheredHdf5File::dataset_opened(Hid id, std::uint64_t address, bool may_wait,
+                                      Budget& budget) {
   const auto place = std::lower_bound(
       datasets_.begin(), datasets_.end(), address,
       [](const auto& dataset, std::uint64_t value) { return dataset->address() < value; });
@@ -85,11 +86,11 @@ void GatheredHdf5File::dataset_opened(Hid id, std::uint64_t address, Budget& bud
     (*place)->opened(id);
     return;
   }
-  const OwnId type(g_h5.H5Dget_type(id), g_h5.H5Tclose);
-  if (type < 0 || !is_plain(type)) return;
-  const Hid own = g_h5.H5Tcopy(type);  // one that is no object of the file
-  if (own < 0) return;
-  auto dataset = std::make_unique<GatheredDataset>(address, own, g_h5.H5Tget_size(own), budget);
+  const OwnId type(may_wait ? g_h5.H5Dget_type(id) : -1, g_h5.H5Tclose);
+  // A copy is no object of the file.
+  const Hid own = type >= 0 && is_plain(type) ? g_h5.H5Tcopy(type) : -1;
+  const std::size_t element_bytes = own < 0 ? 0 : g_h5.H5Tget_size(own);
+  auto dataset = std::make_unique<GatheredDataset>(address, own, element_bytes, budget);
   dataset->opened(id);
   datasets_.insert(place, std::move(dataset));
 }
@@ -97,7 +98,7 @@ void GatheredHdf5File::dataset_opened(Hid id, std::uint64_t address, Budget& bud
 void GatheredHdf5File::dataset_closes(GatheredDataset& dataset, Hid id) noexcept {
   // Where it is opened again for the flush, its metadata are read: by all ranks, if that is asked
   // for, and so by none of them alone.
-  const bool stays = comm_ != 0 && !metadata_is_collective_;
+  const bool stays = opened_.comm != 0 && !opened_.metadata_is_collective;
   if (!stays) write_out(dataset);
   dataset.closed(id);
   if (dataset.is_open() || !dataset.held().empty()) return;
@@ -105,16 +106,28 @@ void GatheredHdf5File::dataset_closes(GatheredDataset& dataset, Hid id) noexcept
 }
 
 bool GatheredHdf5File::hold(GatheredDataset& dataset, Hid id, const WriteCall& call) noexcept {
-  if (holds_ && !failed_ && dataset.hold(id, call)) return true;
+  const std::size_t before = dataset.held().bytes();
+  const NotHeld why = failed_   ? NotHeld::kError
+                      : !holds_ ? NotHeld::kStopped
+                                : dataset.hold(id, call);
+  if (why == NotHeld::kCount) {
+    ++account_.counts.held_calls;
+    account_.counts.held_bytes += dataset.held().bytes() - before;
+    return true;
+  }
+  account_.count(why);
   write_out(dataset);
   return false;
 }
 
-bool GatheredHdf5File::write_by_itself(GatheredDataset& dataset, Hid id) noexcept {
+bool GatheredHdf5File::write_by_itself(GatheredDataset& dataset, Hid id, bool in_flush) noexcept {
   Ascending pieces{{}, nullptr, 0};
   std::vector<Hyperslab> slabs;
   const bool good =
       prepare(dataset, pieces, slabs) && dataset.write(id, pieces, slabs, 0 /* H5P_DEFAULT */);
+  GatherCounts& counts = account_.counts;
+  (in_flush ? counts.piece_writes : counts.alone_writes) += slabs.size();
+  (in_flush ? counts.piece_bytes : counts.alone_bytes) += pieces.bytes;
   dataset.held().clear();
   if (!good) fail();
   return good;
@@ -122,8 +135,8 @@ bool GatheredHdf5File::write_by_itself(GatheredDataset& dataset, Hid id) noexcep
 
 bool GatheredHdf5File::write_out(GatheredDataset& dataset) noexcept {
   if (dataset.held().empty()) return true;
-  const OpenedAgain opened(id_, dataset.address(), &dataset);
-  return write_by_itself(dataset, opened.id());
+  const OpenedAgain opened(opened_.id, dataset.address(), &dataset);
+  return write_by_itself(dataset, opened.id(), false);
 }
 
 bool GatheredHdf5File::write_out() noexcept {
@@ -138,20 +151,20 @@ void GatheredHdf5File::forget_closed() noexcept {
 }
 
 void GatheredHdf5File::write_together(std::uint64_t address, GatheredDataset* dataset) noexcept {
-  const OpenedAgain opened(id_, address, dataset);
+  const OpenedAgain opened(opened_.id, address, dataset);
   Ascending pieces{{}, nullptr, 0};
   std::vector<Hyperslab> slabs;
   const bool prepared = dataset == nullptr || prepare(*dataset, pieces, slabs);
-  const bool can = prepared && exchanges_ && opened.id() >= 0 && slabs.size() <= kMostRounds;
+  const bool can = prepared && opened_.exchanges && opened.id() >= 0 && slabs.size() <= kMostRounds;
   // The least of all: begin, -end, may write together, -rounds.
   std::int64_t least[4] = {pieces.empty() ? INT64_MAX : pieces.begin(),
                            pieces.empty() ? INT64_MAX : -pieces.end(), can ? 1 : 0,
                            -static_cast<std::int64_t>(slabs.size())};
   std::uint64_t steps = steps_of(pieces);
-  const bool together = least_of(least, 4, comm_) && least[2] != 0 && sum_of(steps, comm_) &&
-                        fills(steps, least[0], -least[1]);
+  const bool together = least_of(least, 4, opened_.comm) && least[2] != 0 &&
+                        sum_of(steps, opened_.comm) && fills(steps, least[0], -least[1]);
   if (!together) {
-    if (dataset != nullptr) write_by_itself(*dataset, opened.id());
+    if (dataset != nullptr) write_by_itself(*dataset, opened.id(), true);
     return;
   }
   const OwnId list(new_transfer_list(true), g_h5.H5Pclose);
@@ -162,6 +175,8 @@ void GatheredHdf5File::write_together(std::uint64_t address, GatheredDataset* da
   bool good = dataset->write(opened.id(), pieces, slabs, list);
   const std::size_t others = static_cast<std::size_t>(-least[3]) - slabs.size();
   good = write_nothing(opened.id(), others, list) && good;
+  account_.counts.exchange_calls += static_cast<std::size_t>(-least[3]);
+  account_.counts.exchange_bytes += pieces.bytes;
   dataset->held().clear();
   if (!good) fail();
 }
@@ -171,19 +186,20 @@ bool GatheredHdf5File::flush(Says says) noexcept {
     return says == Says::kAll ? failed_ : says == Says::kWhatIsNew && unsaid_;
   };
   bool good = true;
-  if (comm_ == 0 || metadata_is_collective_ || g_mpi_is_over) write_out();
-  const bool meets = comm_ != 0 && !g_mpi_is_over;
+  if (opened_.comm == 0 || opened_.metadata_is_collective || g_mpi_is_over) write_out();
+  const bool meets = opened_.comm != 0 && !g_mpi_is_over;
   for (std::uint64_t from = 0; meets;) {
     GatheredDataset* const own = next_held(from);
     constexpr std::int64_t kNone = INT64_MAX;
     std::int64_t least[2] = {own == nullptr ? kNone : static_cast<std::int64_t>(own->address()),
                              fails() ? 0 : 1};
-    if (!least_of(least, 2, comm_)) {
+    if (!least_of(least, 2, opened_.comm)) {
       write_out();
       break;
     }
     good = least[1] != 0;
     if (least[0] == kNone) break;
+    if (from == 0) ++account_.counts.flushes;
     const auto address = static_cast<std::uint64_t>(least[0]);
     const bool is_own = own != nullptr && own->address() == address;
     write_together(address, is_own ? own : nullptr);
@@ -197,6 +213,12 @@ bool GatheredHdf5File::flush(Says says) noexcept {
 
 void GatheredHdf5File::forget_extents() noexcept {
   for (const auto& dataset : datasets_) dataset->forget_extent();
+}
+
+void GatheredHdf5File::note(void (*write)(const GatherNote& note)) const noexcept {
+  std::size_t waiting_bytes = 0;
+  for (const auto& dataset : datasets_) waiting_bytes += dataset->held().bytes();
+  account_.note(write, name_.c_str(), waiting_bytes);
 }
 
 GatheredHdf5File* Hdf5Files::of_file(Hid id) noexcept {

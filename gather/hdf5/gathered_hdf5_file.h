@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "gather/hdf5/gathered_dataset.h"
@@ -37,25 +38,28 @@ class Turn {
 // All members within a Turn.
 class GatheredHdf5File {
  public:
-  // `comm`: this file's own communicator, of the ranks that opened it together; 0: one process has
-  // it by itself. `number`: HDF5's for what is one file, however often it is open.
-  GatheredHdf5File(Hid id, Word comm, unsigned long number, bool exchanges,
-                   bool metadata_is_collective) noexcept
-      : id_(id),
-        comm_(comm),
-        number_(number),
-        exchanges_(exchanges),
-        metadata_is_collective_(metadata_is_collective) {}
+  // `name`: as the program opened it. `comm`: this file's own communicator, of the ranks that
+  // opened it together; 0: one process has it by itself. `number`: HDF5's for what is one file,
+  // however often it is open.
+  struct Opened {
+    Hid id;
+    Word comm;
+    unsigned long number;
+    bool exchanges, metadata_is_collective;
+  };
+  // Throws std::bad_alloc.
+  GatheredHdf5File(const Opened& opened, const char* name) : opened_(opened), name_(name) {}
   ~GatheredHdf5File();
   GatheredHdf5File(const GatheredHdf5File&) = delete;
   GatheredHdf5File& operator=(const GatheredHdf5File&) = delete;
 
-  Hid id() const noexcept { return id_; }
-  unsigned long number() const noexcept { return number_; }
-  bool is_parallel() const noexcept { return comm_ != 0; }
+  Hid id() const noexcept { return opened_.id; }
+  unsigned long number() const noexcept { return opened_.number; }
+  bool is_parallel() const noexcept { return opened_.comm != 0; }
 
-  // The program has opened or made a dataset of this file. Throws std::bad_alloc.
-  void dataset_opened(Hid id, std::uint64_t address, Budget& budget);
+  // The program has opened or made a dataset of this file; its writes wait if it `may_wait`. Throws
+  // std::bad_alloc.
+  void dataset_opened(Hid id, std::uint64_t address, bool may_wait, Budget& budget);
   // Before its identifier is given back.
   void dataset_closes(GatheredDataset& dataset, Hid id) noexcept;
   // A write by `id`; false: the call is to be made, and what this rank holds of the dataset has
@@ -74,6 +78,8 @@ class GatheredHdf5File {
   // Nothing is held any more; what is held has been written.
   void stop() noexcept { holds_ = false; }
   void forget_extents() noexcept;
+  // What became of its writes, into the trace.
+  void note(void (*write)(const GatherNote& note)) const noexcept;
   // The one of an identifier; nullptr: none.
   GatheredDataset* dataset_of(Hid id) noexcept;
 
@@ -81,14 +87,13 @@ class GatheredHdf5File {
   class OpenedAgain;
   void forget_closed() noexcept;
   void fail() noexcept { failed_ = unsaid_ = true; }
-  bool write_by_itself(GatheredDataset& dataset, Hid id) noexcept;
+  bool write_by_itself(GatheredDataset& dataset, Hid id, bool in_flush) noexcept;
   void write_together(std::uint64_t address, GatheredDataset* dataset) noexcept;
   GatheredDataset* next_held(std::uint64_t from) noexcept;
 
-  const Hid id_;
-  const Word comm_;
-  const unsigned long number_;
-  const bool exchanges_, metadata_is_collective_;
+  const Opened opened_;
+  const std::string name_;
+  Account account_;
   std::vector<std::unique_ptr<GatheredDataset>> datasets_;  // ascending by address
   bool holds_ = true;
   bool failed_ = false;  // nothing is held any more

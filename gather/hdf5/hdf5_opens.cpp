@@ -65,6 +65,10 @@ bool metadata_is_collective(Hid access) noexcept {
          g_h5.H5Pget_all_coll_metadata_ops(access, &is_collective) < 0 || is_collective;
 }
 
+void refuse(const Hdf5Open& open, const char* reason) noexcept {
+  if (open.file >= 0 && open.writes) note_refused(g_gather->note, open.name, reason);
+}
+
 // Those that were closed in another way than by H5Fclose.
 void forget_closed_files() noexcept {
   const auto is_closed = [](const auto& file) {
@@ -85,15 +89,6 @@ bool is_open_already(unsigned long number) noexcept {
   return found;
 }
 
-bool has_room() noexcept {
-  try {
-    g_hdf5_files.list.reserve(g_hdf5_files.list.size() + 1);
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-}
-
 // `comm` 0: of one process.
 void gather_file(const Hdf5Open& open, Word comm) noexcept {
   ObjectInfo info;
@@ -101,19 +96,28 @@ void gather_file(const Hdf5Open& open, Word comm) noexcept {
   forget_closed_files();
   const bool exists = comm == 0 || all_say(comm, open.file >= 0);
   std::unique_ptr<GatheredHdf5File> file;
-  if (exists && open.writes && ask(open.file, info) && !is_open_already(info.file) && has_room()) {
-    file.reset(new (std::nothrow) GatheredHdf5File(
-        open.file, comm, info.file, comm != 0 && g_gather->exchanges(open.name),
-        comm != 0 && metadata_is_collective(open.access)));
+  if (exists && open.writes && ask(open.file, info) && !is_open_already(info.file)) {
+    const bool exchanges = comm != 0 && g_gather->exchanges(open.name);
+    try {
+      g_hdf5_files.list.reserve(g_hdf5_files.list.size() + 1);
+      file = std::make_unique<GatheredHdf5File>(
+          GatheredHdf5File::Opened{open.file, comm, info.file, exchanges,
+                                   comm != 0 && metadata_is_collective(open.access)},
+          open.name);
+    } catch (const std::bad_alloc&) {
+      file = nullptr;
+    }
   }
   const bool exists_here = file != nullptr;
   if (comm == 0 ? exists_here : all_say(comm, exists_here)) {
     g_hdf5_files.list.push_back(std::move(file));
     g_open_files.fetch_add(1, std::memory_order_release);
     write_out_at_exit();
-  } else if (!exists_here && comm != 0) {
-    g_mpi.MPI_Comm_free(&comm);
+    return;
   }
+  if (!exists_here && comm != 0) g_mpi.MPI_Comm_free(&comm);
+  refuse(open,
+         "it is open already, another rank could not gather it, or others may read meanwhile");
 }
 
 }  // namespace
@@ -121,18 +125,36 @@ void gather_file(const Hdf5Open& open, Word comm) noexcept {
 constinit std::atomic<int> g_open_files{0};
 
 void gather_hdf5_file(Provider& hdf5, const Hdf5Open& open) noexcept {
-  if (g_gather->needs_answer || !find_hdf5(hdf5) || g_gather->has_other_connector(hdf5)) return;
+  if (g_gather->needs_answer) {
+    refuse(open, "the site freezes what is set");
+    return;
+  }
+  if (!find_hdf5(hdf5) || g_gather->has_other_connector(hdf5)) {
+    refuse(open, "another HDF5 is gathered, or its objects are another connector's");
+    return;
+  }
   const KeptErrors errors(open.file < 0);
   const QuietQuestions quiet;
-  const Driver driver = driver_of(open.access);
-  if (driver == Driver::kParallel) {
-    if (const Word comm = communicator_of(open.access); comm != 0) gather_file(open, comm);
-  } else if (driver == Driver::kOneProcess && open.file >= 0) {
-    gather_file(open, 0);
+  switch (driver_of(open.access)) {
+    case Driver::kParallel: {
+      const Word comm = communicator_of(open.access);
+      if (comm != 0) {
+        gather_file(open, comm);
+      } else {
+        refuse(open, "one rank alone opened it, or not all ranks of the run gather");
+      }
+      break;
+    }
+    case Driver::kOneProcess:
+      if (open.file >= 0) gather_file(open, 0);
+      break;
+    default:
+      refuse(open, "its file driver is not HDF5's for one process, nor that for MPI");
   }
 }
 
 void forget_hdf5_file(GatheredHdf5File* file) noexcept {
+  file->note(g_gather->note);
   g_hdf5_files.remove(file);
   g_open_files.fetch_sub(1, std::memory_order_release);
 }
@@ -149,9 +171,9 @@ void gather_dataset(Hid dataset) noexcept {
   const int layout = g_h5.H5Pget_layout(creation);
   const bool has_filters = g_h5.H5Pget_nfilters(creation) != 0;
   const bool is_whole = layout == kContiguous && g_h5.H5Pget_external_count(creation) == 0;
-  if (!is_whole && (layout != kChunked || (has_filters && file->is_parallel()))) return;
+  const bool is_chunked = layout == kChunked && !(has_filters && file->is_parallel());
   try {
-    file->dataset_opened(dataset, info.address, own_budget());
+    file->dataset_opened(dataset, info.address, is_whole || is_chunked, own_budget());
   } catch (const std::bad_alloc&) {
     // It is written as the program does.
   }

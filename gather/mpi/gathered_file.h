@@ -6,9 +6,9 @@
 #include <mutex>
 #include <vector>
 
+#include "gather/account.h"
 #include "gather/held/pieces.h"
 #include "gather/held/view.h"
-#include "gather/mpi/account.h"
 #include "gather/mpi/mpi_functions.h"
 
 namespace iotune::gather {

@@ -63,8 +63,8 @@ struct GatherHost {
   // Whether `info` asks for it, as a stored answer does.
   bool (*has_answer)(Word info);
 
-  // Of an HDF5: its number, a function by name (nullptr: it has none), the identifier of the class of
-  // lists for transfers (-1: not found), and whether its objects may be another connector's.
+  // Of an HDF5: its number, a function by name (nullptr: it has none), the identifier of the class
+  // of lists for transfers (-1: not found), and whether its objects may be another connector's.
   int (*number_of)(const Provider& hdf5);
   void* (*hdf5_function)(Provider& hdf5, const char* name);
   Hid (*transfer_class)(Provider& hdf5);

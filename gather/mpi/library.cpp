@@ -7,8 +7,8 @@
 #include <memory>
 #include <new>
 
+#include "gather/account.h"
 #include "gather/hdf5/calls.h"
-#include "gather/mpi/account.h"
 #include "gather/mpi/calls.h"
 #include "gather/mpi/gathered_file.h"
 #include "gather/mpi/interface.h"
@@ -200,6 +200,7 @@ bool begin(void* given) noexcept {
 // Of files that are open still.
 void before_trace() noexcept {
   each_file([](GatheredFile& file) { file.note(); });
+  for (const auto& file : g_hdf5_files.list) file->note(g_gather->note);
 }
 
 constinit recorder::Service g_service = {.begin = begin, .before_trace = before_trace};

@@ -1,4 +1,4 @@
-"""Small independent writes of MPI-IO, bare, under iotune, and gathered: from open to close.
+"""Small independent writes of MPI-IO and HDF5, bare, recorded and gathered: from open to close.
 
 Two ranks, one a core; then 4 and 8 ranks with the yield shim in every arm. Beside times, the calls
 that reach the file system, which are counted in a recorded run of each arm.
@@ -30,16 +30,19 @@ TRAINED = "romio_cb_write disable\n"
 
 @dataclass(frozen=True)
 class Case:
-    way: str  # of piece_writes.c
+    way: str  # of piece_writes.c or hdf5_writes.c
     pieces: int  # a rank
     size: int  # bytes of a piece
     goal: float | None  # bare over gathered
     trained: float | None = None  # bare over gathered, with TRAINED
     ranks: int = CORES
     fewer_calls: bool = False  # FEWER_CALLS is its goal
+    hdf5: bool = False  # by H5Dwrite, of elements of 8 bytes
 
     @property
     def text(self) -> str:
+        if self.hdf5:
+            return f"HDF5, {self.ranks} x {self.pieces}, {self.way}"
         return f"{self.ranks} x {self.pieces} pieces of {self.size} bytes, {self.way}"
 
 
@@ -55,18 +58,32 @@ CASES = (
     Case("ior", 10_000, 2048, None, ranks=8),
     Case("cyclic", 100_000, 64, None, ranks=4),
     Case("cyclic", 50_000, 64, None, ranks=8),
+    # One call a rank, of strided elements; columns of 32 bytes; a call for each row of 64 bytes.
+    Case("cyclic", 300_000, 8, 5.0, 10.0, hdf5=True),
+    Case("columns", 100_000, 32, 2.0, hdf5=True),
+    Case("rows", 100_000, 64, 4.0, hdf5=True),
+    Case("alone", 200_000, 64, 4.0, ranks=1, hdf5=True),
     # No small write: nothing waits.
     Case("large", 200, 1 << 20, LEFT_ALONE),
 )
+
+
+def flags_of(packages: list[str]) -> list[str]:
+    asked = ["pkg-config", "--cflags", "--libs", *packages]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
 
 
 class Runs:
     """Runs of the arms of a case, each with a file of its own."""
 
     def __init__(self, build: Path, out: Path, scratch: Path, shm: Path) -> None:
-        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "mpich"], capture_output=True,
-                               text=True, check=True).stdout.split()  # fmt: skip
-        self.program = native.compiled("piece_writes.c", out / "native", flags)
+        self.programs = {
+            hdf5: native.compiled(source, out / "native", flags_of(package))
+            for hdf5, source, package in (
+                (False, "piece_writes.c", ["mpich"]),
+                (True, "hdf5_writes.c", ["hdf5-mpich", "mpich"]),
+            )
+        }
         self.library = (build / "lib" / "libiotune.so").resolve()
         self.json = build / "bin" / "trace_json"
         self.scratch, self.shm = scratch, shm
@@ -89,11 +106,9 @@ class Runs:
             env["IOTUNE_GATHER"] = "memory"
         if arm == "trained":
             env["ROMIO_HINTS"] = str(self.hints)
-        words = [case.way, self.file(arm), case.pieces, case.size]
-        done = subprocess.run(
-            ["mpirun.mpich", "-n", str(case.ranks), str(self.program), *map(str, words)], env=env,
-            check=True, stdout=subprocess.PIPE,
-        )  # fmt: skip
+        words = [case.way, self.file(arm), case.pieces, *([] if case.hdf5 else [case.size])]
+        command = ["mpirun.mpich", "-n", case.ranks, self.programs[case.hdf5], *words]
+        done = subprocess.run(list(map(str, command)), env=env, check=True, stdout=subprocess.PIPE)
         return float(done.stdout)
 
     @property
@@ -102,6 +117,14 @@ class Runs:
 
     def file(self, arm: str) -> Path:
         return self.scratch / arm
+
+    def equal(self, arms: list[str], case: Case) -> bool:
+        """Whether the last runs of these arms left the same file; of HDF5 for h5diff."""
+        if not case.hdf5:
+            return len({self.file(arm).read_bytes() for arm in arms}) == 1
+        first, *others = map(self.file, arms)
+        return all(subprocess.run(["h5diff", first, other], check=False).returncode == 0
+                   for other in others)  # fmt: skip
 
     def calls(self, arm: str, case: Case) -> int:
         """Writes of POSIX to the file, of all ranks."""
@@ -117,7 +140,7 @@ def measure(table: paired.Table, runs: Runs, case: Case, options: argparse.Names
         case.text, {arm: functools.partial(runs.seconds, arm, case) for arm in arms},
         options.rounds, seed=options.seed,
     )  # fmt: skip
-    if len({runs.file(arm).read_bytes() for arm in arms}) != 1:
+    if not runs.equal(arms, case):
         raise paired.ArmFailed(f"{case.text}: the files differ")
     table.keep(comparison)
     table.add(f"{case.text}, bare, seconds", comparison.median("bare"))

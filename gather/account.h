@@ -9,7 +9,20 @@
 namespace iotune::gather {
 
 // Why a call was made as it came.
-enum class NotHeld : std::uint8_t { kLarge, kAtomic, kView, kMemory, kError, kArguments, kCount };
+enum class NotHeld : std::uint8_t {
+  kLarge,
+  kAtomic,
+  kView,
+  kMemory,
+  kError,
+  kArguments,
+  kTypes,
+  kTransferList,
+  kSelection,
+  kDataset,
+  kStopped,
+  kCount
+};
 
 class Account {
  public:

@@ -1,4 +1,4 @@
-#include "gather/mpi/account.h"
+#include "gather/account.h"
 
 namespace iotune::gather {
 namespace {
@@ -11,6 +11,11 @@ constexpr const char* kReasons[] = {
     "beyond the memory that may hold them",
     "after an error of the file",
     "with arguments that are the call's own to refuse, or very large counts",
+    "in another type than the dataset's",
+    "in a collective transfer, or one with other settings",
+    "to what is no regular hyperslab",
+    "to a dataset of a kind that is not gathered (compact, virtual, filtered in parallel …)",
+    "after a call by which others may see the file's bytes at any time",
 };
 static_assert(sizeof kReasons / sizeof *kReasons == static_cast<std::size_t>(NotHeld::kCount));
 
