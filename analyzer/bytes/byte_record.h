@@ -1,10 +1,11 @@
-// The bytes of a file that ranks moved without HDF5, and the array that they may be.
+// The bytes of a file that ranks moved without HDF5, and the arrays that they may be.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "analyzer/bytes/byte_runs.h"
+#include "analyzer/bytes/byte_tallies.h"
 #include "analyzer/bytes/index_sets.h"
 #include "analyzer/bytes/infer_shape.h"
 #include "analyzer/summary/run_summary.h"
@@ -23,6 +24,8 @@ struct ByteRecord {
   std::uint32_t ranks = 0;
   bool lost = false;  // of some process it is not known where its bytes lie
   IndexSets sets;     // of each process
+  std::vector<std::vector<std::uint64_t>> cuts;  // in each of them (ByteRuns::cuts)
+  std::vector<ByteTallies> tallies;              // of each
   // What all transfers agree on.
   bool has_hint = false;
   ShapeHint hint;
@@ -30,17 +33,17 @@ struct ByteRecord {
   // A transfer says this beside its bytes.
   void take_hint(const ShapeHint& said);
   // All that one process moved.
-  void take(ByteRuns& runs, std::uint64_t nanoseconds);
+  void take(ByteRuns& runs, const ByteTallies& moved_by, std::uint64_t nanoseconds);
 
   template <class A>
   void archive(A& a) {
     a(first_transfer_ns, calls, bytes, independent, collective, through_mpi, slowest_nanoseconds,
-      repeats, most_bytes, ranks, lost, sets, has_hint, hint);
+      repeats, most_bytes, ranks, lost, sets, cuts, tallies, has_hint, hint);
   }
 };
 
-// Patterns of the record, marked as inferred: one, or two where a header that a single rank moved
-// lies before the array. Their datasets are called after where they lie: "(bytes)".
+// Patterns of the record, marked as inferred: one for each array that its bytes hold. Their
+// datasets are called after where they lie: "(bytes)", "(bytes from 4096)".
 std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write);
 
 }  // namespace iotune::analyzer

@@ -13,10 +13,38 @@ namespace {
 // Twice as many are held, 1 MiB, and their union as well for a moment.
 constexpr std::size_t kMaxPieces = 16384;
 constexpr std::uint64_t kFarthest = INT64_MAX;  // where an access may end: off_t
+// Of one process. A program that appends lines has any number, and they mean nothing.
+constexpr std::size_t kMaxCuts = 256;
+constexpr std::size_t kMaxRunsCompared = 32768;
 
 }  // namespace
 
+void ByteRuns::add_cut(std::uint64_t offset) {
+  if (many_cuts_ || (!cuts_.empty() && cuts_.back() == offset)) return;
+  cuts_.push_back(offset);
+  if (cuts_.size() < 2 * kMaxCuts) return;
+  std::sort(cuts_.begin(), cuts_.end());
+  cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
+  if (cuts_.size() <= kMaxCuts) return;
+  many_cuts_ = true;
+  cuts_ = {};
+}
+
+// `pieces` transfers that go on where the one before ended. A long transfer is made in equal pieces
+// and a shorter last one; a longer one is another transfer, and so is a shorter one behind one.
+void ByteRuns::go_on(std::uint64_t offset, std::uint64_t bytes, std::uint64_t pieces) {
+  const std::uint64_t each = bytes / pieces;
+  const bool last_piece = each < piece_bytes_ && pieces == 1 && pieces_alike_ > 1;
+  if (each != piece_bytes_ && !last_piece) add_cut(offset);
+  pieces_alike_ = each == piece_bytes_ ? pieces_alike_ + pieces : pieces;
+  piece_bytes_ = each;
+}
+
 void ByteRuns::add(std::uint64_t offset, std::uint64_t bytes) {
+  add_pieces(offset, bytes, 1);
+}
+
+void ByteRuns::add_pieces(std::uint64_t offset, std::uint64_t bytes, std::uint64_t pieces) {
   if (bytes == 0) return;
   moved_ = saturating_sum(moved_, bytes);
   if (unknown_) return;
@@ -28,6 +56,7 @@ void ByteRuns::add(std::uint64_t offset, std::uint64_t bytes) {
     Progression& last = pieces_.back();
     const std::uint64_t newest = last.start + (last.count - 1) * last.stride;
     if (offset == newest + last.block) {
+      go_on(offset, bytes, pieces);
       if (last.count == 1) {
         last.block += bytes;
         return;
@@ -40,12 +69,16 @@ void ByteRuns::add(std::uint64_t offset, std::uint64_t bytes) {
     }
     if (bytes == last.block && offset > newest + last.block &&
         (last.count == 1 || offset == newest + last.stride)) {
+      piece_bytes_ = bytes / pieces;
+      pieces_alike_ = pieces;
       last.stride = offset - newest;
       ++last.count;
       return;
     }
   }
   if (was_moved(offset, bytes)) return;
+  piece_bytes_ = bytes / pieces;
+  pieces_alike_ = pieces;
   if (pieces_.size() >= compact_at_ && !compact()) return;
   pieces_.push_back({offset, 0, 1, bytes});
 }
@@ -60,7 +93,7 @@ void ByteRuns::add_run(std::uint64_t offset, std::uint64_t bytes, std::uint64_t 
     return;
   }
   if (stride == bytes) {
-    add(offset, count * bytes);
+    add_pieces(offset, count * bytes, count);
     return;
   }
   add(offset, bytes);
@@ -117,7 +150,34 @@ std::optional<IndexSet> ByteRuns::joined() {
   // Steps that move the same again leave equal pieces.
   std::sort(pieces_.begin(), pieces_.end(), in_order);
   pieces_.erase(std::unique(pieces_.begin(), pieces_.end()), pieces_.end());
+  find_cuts();
   return IndexSet::of_pieces(pieces_);
+}
+
+// Runs that touch, in any order of time, where no other one goes on over both. `pieces_` is sorted.
+void ByteRuns::find_cuts() {
+  struct Run {
+    std::uint64_t start, end;
+  };
+  std::vector<Run> runs;
+  for (const Progression& piece : pieces_) {
+    if (runs.size() + piece.count > kMaxRunsCompared) {
+      runs.push_back({piece.start, piece.end()});
+      continue;
+    }
+    for (std::uint64_t i = 0; i < piece.count; ++i) {
+      const std::uint64_t start = piece.start + i * piece.stride;
+      runs.push_back({start, start + piece.block});
+    }
+  }
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.start < b.start; });
+  std::uint64_t end = 0;
+  for (const Run& run : runs) {
+    if (end > 0 && run.start == end) add_cut(end);
+    end = std::max(end, run.end);
+  }
+  std::sort(cuts_.begin(), cuts_.end());
+  cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
 }
 
 }  // namespace iotune::analyzer

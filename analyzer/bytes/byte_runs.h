@@ -21,16 +21,25 @@ class ByteRuns {
 
   // All of them; nothing where they are too irregular to be kept, or not known.
   std::optional<IndexSet> joined();
+  // After joined(): places inside its runs where one transfer ended and another one began, that was
+  // not just the next piece of the same. Ascending; none where they are many.
+  const std::vector<std::uint64_t>& cuts() const { return cuts_; }
   std::uint64_t bytes_moved() const { return moved_; }
 
   template <class A>
   void archive(A& a) {
-    a(pieces_, compact_at_, in_order_, moved_, unknown_);
+    a(pieces_, compact_at_, in_order_, moved_, unknown_, cuts_, many_cuts_, piece_bytes_,
+      pieces_alike_);
     if constexpr (A::kReads) in_order_ = std::min(in_order_, pieces_.size());
   }
 
  private:
+  // The bytes of so many transfers, one behind the other.
+  void add_pieces(std::uint64_t offset, std::uint64_t bytes, std::uint64_t pieces);
   bool compact();
+  void go_on(std::uint64_t offset, std::uint64_t bytes, std::uint64_t pieces);
+  void add_cut(std::uint64_t offset);
+  void find_cuts();
   bool was_moved(std::uint64_t offset, std::uint64_t bytes) const;
 
   std::vector<Progression> pieces_;
@@ -38,6 +47,10 @@ class ByteRuns {
   std::size_t in_order_ = 0;       // of them from the first on
   std::uint64_t moved_ = 0;
   bool unknown_ = false;
+  std::vector<std::uint64_t> cuts_;
+  bool many_cuts_ = false;
+  // Of the transfers that went on where the one before ended: how long, and how many were so.
+  std::uint64_t piece_bytes_ = 0, pieces_alike_ = 0;
 };
 
 }  // namespace iotune::analyzer

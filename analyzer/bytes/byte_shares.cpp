@@ -20,21 +20,58 @@ constexpr std::size_t kMaxDisplacements = 64;
 // What is no larger may be an element.
 constexpr std::int64_t kMaxElementBytes = 16;
 
-void add_bytes(const recorder::AccessWords& words, ByteRuns& runs) {
-  const auto bytes = static_cast<std::uint64_t>(words.length_bytes.value_or(0));
-  if (words.offset_bytes) {
-    runs.add(static_cast<std::uint64_t>(*words.offset_bytes), bytes);
-  } else {
-    runs.add_unknown(bytes);
+// `tally`: without a place.
+void add_bytes(const recorder::AccessWords& words, Tally tally, ByteRuns& runs,
+               ByteTallies& tallies) {
+  if (!words.offset_bytes) {
+    runs.add_unknown(tally.bytes);
+    return;
   }
+  const auto offset = static_cast<std::uint64_t>(*words.offset_bytes);
+  runs.add(offset, tally.bytes);
+  tally.place = {offset, 0, 1, tally.bytes};
+  tallies.add(tally);
 }
 
-void add_extents(const std::optional<FileExtents>& found, std::uint64_t bytes, ByteRuns& runs) {
+// Equal extents at equal steps, or all that lies between the first and the last.
+Progression place_of(const std::vector<FileExtent>& extents) {
+  std::uint64_t first = UINT64_MAX, end = 0;
+  const std::uint64_t stride = extents.size() > 1 ? extents[1].offset - extents[0].offset : 0;
+  bool even = extents.size() > 1 && extents[1].offset > extents[0].offset;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    first = std::min(first, extents[i].offset);
+    end = std::max(end, extents[i].offset + extents[i].bytes);
+    even = even && extents[i].bytes == extents[0].bytes &&
+           (i == 0 || extents[i].offset - extents[i - 1].offset == stride);
+  }
+  if (even) return {first, stride, extents.size(), extents[0].bytes};
+  return {first, 0, 1, end - first};
+}
+
+void add_extents(const std::optional<FileExtents>& found, Tally tally, ByteRuns& runs,
+                 ByteTallies& tallies) {
   if (!found || found->more || !found->unknown.empty()) {
-    runs.add_unknown(bytes);
+    runs.add_unknown(tally.bytes);
     return;
   }
   for (const FileExtent& extent : found->extents) runs.add(extent.offset, extent.bytes);
+  if (found->extents.empty()) return;
+  tally.place = place_of(found->extents);
+  tallies.add(tally);
+}
+
+// Of calls at equal steps.
+Progression place_of_run(std::uint64_t start, std::uint64_t bytes, std::uint64_t calls,
+                         std::int64_t step) {
+  if (calls == 1 || step == 0) return {start, 0, 1, bytes};
+  const auto stride = static_cast<std::uint64_t>(step);
+  if (step > 0 && stride > bytes) return {start, stride, calls, bytes};
+  if (step > 0) return {start, 0, 1, (calls - 1) * stride + bytes};
+  return {start + (calls - 1) * stride, 0, 1, bytes - (calls - 1) * stride};
+}
+
+std::uint64_t time_of(const Call& call) {
+  return facts_of(*call.signature()).untimed ? UINT64_MAX : call.duration_ns;
 }
 
 }  // namespace
@@ -92,6 +129,16 @@ std::uint64_t ByteShares::follow_all(const recorder::StreamTotals& totals, FileR
   bool whole = !mpi;
   const int place = meaning.offset_place;
   std::int64_t type_bytes = -1;
+  // Of the stream's time a call has what it has of its calls.
+  const auto tally_of = [&](std::uint64_t bytes, std::uint64_t calls) {
+    const auto part = static_cast<unsigned __int128>(totals.sum_ns) * calls / totals.calls;
+    return Tally{{},
+                 saturating_product(bytes, calls),
+                 calls,
+                 facts.untimed ? UINT64_MAX : static_cast<std::uint64_t>(part),
+                 mpi && facts.collective,
+                 mpi};
+  };
   recorder::each_run(totals, place, [&](auto numbers, std::uint64_t calls, std::int64_t step) {
     call.numbers = numbers;
     const std::uint64_t bytes = moved.of(numbers);
@@ -119,15 +166,19 @@ std::uint64_t ByteShares::follow_all(const recorder::StreamTotals& totals, FileR
       if (offset < 0) {
         share->runs.add_unknown(saturating_product(bytes, calls));
       } else {
-        share->runs.add_run(origin + static_cast<std::uint64_t>(offset) * element, bytes, calls,
-                            step * static_cast<std::int64_t>(element));
+        const std::uint64_t start = origin + static_cast<std::uint64_t>(offset) * element;
+        const std::int64_t bytes_step = step * static_cast<std::int64_t>(element);
+        share->runs.add_run(start, bytes, calls, bytes_step);
+        Tally tally = tally_of(bytes, calls);
+        tally.place = place_of_run(start, bytes, calls, bytes_step);
+        share->tallies.add(tally);
       }
       return true;
     }
     std::vector<std::int64_t> one(numbers.begin(), numbers.end());
     call.numbers = one;
     for (std::uint64_t k = 0; k < calls; ++k) {
-      add_extents(mpi_.follow(call, kMaxExtents), bytes, share->runs);
+      add_extents(mpi_.follow(call, kMaxExtents), tally_of(bytes, 1), share->runs, share->tallies);
       if (place >= 0) one[static_cast<std::size_t>(place)] += step;
     }
     return true;
@@ -157,22 +208,28 @@ void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, b
   to.share.first_ns = std::min(to.share.first_ns, call.start_ns);
   ++to.share.calls;
   to.record.take_hint(hint);
-  const bool untimed = facts_of(*call.signature()).untimed;
-  to.share.nanoseconds =
-      saturating_sum(to.share.nanoseconds, untimed ? UINT64_MAX : call.duration_ns);
+  const std::uint64_t nanoseconds = time_of(call);
+  to.share.nanoseconds = saturating_sum(to.share.nanoseconds, nanoseconds);
   note_mode(call, mpi, to.record);
+  const Tally tally{{}, bytes, 1, nanoseconds, mpi && facts_of(*call.signature()).collective, mpi};
   if (!mpi) {
-    add_bytes(words, to.share.runs);
-    if (alike_) moves_.push_back({&to.share, index});
+    add_bytes(words, tally, to.share.runs, to.share.tallies);
+    if (alike_) moves_.push_back({&to.share, index, nanoseconds});
     return;
   }
-  add_extents(extents, bytes, to.share.runs);
+  add_extents(extents, tally, to.share.runs, to.share.tallies);
 }
 
 void ByteShares::move_as_member(AlikeRanks& ranks, std::size_t k) {
-  for (auto& [record, share] : shares_) share.runs = ByteRuns();
+  for (auto& [record, share] : shares_) {
+    share.runs = ByteRuns();
+    share.tallies = ByteTallies();
+  }
   for (const Move& move : moves_) {
-    add_bytes(recorder::access_words(ranks.call_of(move.call, k)), move.share->runs);
+    const recorder::AccessWords words = recorder::access_words(ranks.call_of(move.call, k));
+    const auto bytes = static_cast<std::uint64_t>(words.length_bytes.value_or(0));
+    add_bytes(words, {{}, bytes, 1, move.nanoseconds, false, false}, move.share->runs,
+              move.share->tallies);
   }
 }
 
@@ -180,7 +237,7 @@ void ByteShares::finish_member(std::uint64_t wall_ns) {
   for (auto& [record, share] : shares_) {
     record->first_transfer_ns = std::min(record->first_transfer_ns, wall_ns + share.first_ns);
     record->calls += share.calls;
-    record->take(share.runs, share.nanoseconds);
+    record->take(share.runs, share.tallies, share.nanoseconds);
   }
 }
 

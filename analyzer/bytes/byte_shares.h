@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/bytes/byte_runs.h"
+#include "analyzer/bytes/byte_tallies.h"
 #include "analyzer/calls/mpi_accesses.h"
 #include "analyzer/summary/alike_ranks.h"
 #include "analyzer/summary/file_table.h"
@@ -40,16 +41,18 @@ class ByteShares {
  private:
   struct Share {
     ByteRuns runs;
+    ByteTallies tallies;
     std::uint64_t nanoseconds = 0, calls = 0;  // UINT64_MAX ns: not known
     std::uint64_t first_ns = UINT64_MAX;       // after the process's start
     template <class A>
     void archive(A& a) {
-      a(runs, nanoseconds, calls, first_ns);
+      a(runs, tallies, nanoseconds, calls, first_ns);
     }
   };
   struct Move {
     Share* share;
     std::size_t call;
+    std::uint64_t nanoseconds;
   };
   struct Target {
     ByteRecord& record;

@@ -300,6 +300,18 @@ std::string ambiguity_of(const std::vector<DimensionPattern>& found, std::size_t
 
 }  // namespace
 
+InferredShape irregular_shape(const IndexSets& ranks, std::uint64_t element_bytes) {
+  InferredShape result;
+  result.element_bytes = element_bytes;
+  result.first_byte = ranks.least();
+  result.described.ranks = static_cast<std::uint32_t>(ranks.size());
+  result.described.descriptor.dimensions = {
+      {Distribution::kIrregular, ranks.largest_size() / element_bytes, 1}};
+  result.dims = {(ranks.end() - result.first_byte) / element_bytes};
+  result.ambiguity = "no array fits these bytes";
+  return result;
+}
+
 InferredShape infer_shape(const IndexSets& ranks, const ShapeHint& hint) {
   InferredShape result;
   if (ranks.empty()) return result;
@@ -329,16 +341,12 @@ InferredShape infer_shape(const IndexSets& ranks, const ShapeHint& hint) {
     result.first_byte = first;
     shape = Search(*sets).run();
   }
-  if (!shape) {
-    result.described.ranks = static_cast<std::uint32_t>(ranks.size());
-    result.described.descriptor.dimensions = {
-        {Distribution::kIrregular, ranks.largest_size() / result.element_bytes, 1}};
-    result.dims = {sets->end()};
-    result.ambiguity = "no array fits these bytes";
-    return result;
+  if (!shape) return irregular_shape(ranks, result.element_bytes);
+  for (std::size_t d = shape->sets.size(); d-- > 0;) {
+    result.parts.push_back(std::move(shape->sets[d]));
   }
   result.described = std::move(shape->described);
-  result.dims.push_back(shape->sets.back().end());
+  result.dims.push_back(result.parts.front().end());
   for (std::size_t d = shape->widths.size(); d-- > 0;) result.dims.push_back(shape->widths[d]);
   if (result.declared) {
     const std::uint64_t slowest = hint.row_bytes.front();

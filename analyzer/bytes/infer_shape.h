@@ -33,6 +33,9 @@ struct InferredShape {
   std::uint64_t element_bytes = 1;
   std::uint64_t first_byte = 0;  // where the array begins in the file
   bool declared = false;         // the shape is the hint's
+  // What each rank holds along a dimension, the slowest first; empty where it is irregular. Of rows
+  // that lie apart (split_arrays.h) the first of dims is not among them.
+  std::vector<IndexSets> parts;
   // What else the same bytes may be; empty where it is declared.
   std::string ambiguity;
 };
@@ -40,6 +43,10 @@ struct InferredShape {
 // One set of bytes for each rank that moved any. Of all arrays under which every rank holds a
 // product, and the ranks form a grid whose dimensions have names, one with the fewest dimensions;
 // of those one with the fewest cyclic ones. None: one irregular dimension of bytes.
+// Names for others come from verified_shape (verify_shape.h), which calls this.
 InferredShape infer_shape(const IndexSets& ranks, const ShapeHint& hint);
+
+// What is said where nothing fits.
+InferredShape irregular_shape(const IndexSets& ranks, std::uint64_t element_bytes);
 
 }  // namespace iotune::analyzer

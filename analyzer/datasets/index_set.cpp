@@ -209,6 +209,35 @@ std::optional<IndexSet> IndexSet::in_units(std::uint64_t from, std::uint64_t uni
   return set;
 }
 
+IndexSet IndexSet::within(std::uint64_t begin, std::uint64_t end) const {
+  RunCollector collector;
+  for (const Progression& p : progressions()) {
+    if (p.end() <= begin) continue;
+    if (p.start >= end) break;
+    const std::uint64_t step = std::max<std::uint64_t>(1, p.stride);
+    // The first run that ends behind `begin`, and the number of those that start before `end`.
+    const std::uint64_t skipped =
+        p.start + p.block > begin ? 0 : (begin - p.start - p.block) / step + 1;
+    const std::uint64_t stop = std::min(p.count, (end - 1 - p.start) / step + 1);
+    if (skipped >= stop) continue;
+    const auto run = [&](std::uint64_t i) { return p.start + i * p.stride; };
+    const auto add = [&](std::uint64_t from, std::uint64_t to) {
+      if (from < to) collector.add({from, 0, 1, to - from});
+    };
+    if (stop - skipped <= 2) {
+      for (std::uint64_t i = skipped; i < stop; ++i) {
+        add(std::max(begin, run(i)), std::min(end, run(i) + p.block));
+      }
+      continue;
+    }
+    add(std::max(begin, run(skipped)), run(skipped) + p.block);
+    const std::uint64_t inner = stop - skipped - 2;
+    collector.add({run(skipped + 1), inner == 1 ? 0 : p.stride, inner, p.block});
+    add(run(stop - 1), std::min(end, run(stop - 1) + p.block));
+  }
+  return collector.finish();
+}
+
 std::uint64_t IndexSet::size() const {
   std::uint64_t sum = 0;
   for (const Progression& p : progressions()) sum += p.count * p.block;

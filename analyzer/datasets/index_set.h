@@ -50,6 +50,9 @@ class IndexSet {
   IndexSet moved(std::uint64_t from, std::uint64_t to) const;
   std::optional<IndexSet> in_units(std::uint64_t from, std::uint64_t unit) const;
 
+  // What of it lies from `begin` on and before `end`; runs that pass these are cut there.
+  IndexSet within(std::uint64_t begin, std::uint64_t end) const;
+
   bool empty() const { return progressions().empty(); }
   std::uint64_t size() const;
   std::uint64_t runs() const;

@@ -126,7 +126,7 @@ def _file_of(totals: Mapping[str, Any], before: float) -> dict[str, Any]:
         "is_stdout": bool(totals.get("is_standard")),
         **{"decision_source": "", "decision_pattern": "", "decision_message": ""},
         **{"decision_row": -1, "decision_distance": 0.0, "decision_state": ""},
-        **{"settings": [], "prefetch": None, "totals": totals},
+        **{"settings": [], "prefetch": None, "gather": None, "totals": totals},
     }
 
 

@@ -80,6 +80,26 @@ class PrefetchOutcome:
 
 
 @dataclass
+class GatherOutcome:
+    """What gathering did for a file: over all ranks."""
+
+    ranks: int = 0  # that gathered it
+    held_calls: int = 0
+    held_bytes: int = 0
+    reads_served: int = 0  # reads out of what is held
+    flushes: int = 0  # collective calls that let something out
+    exchange_calls: int = 0  # collective writes of these
+    exchange_bytes: int = 0
+    piece_writes: int = 0  # in a flush, by each rank piece by piece
+    piece_bytes: int = 0
+    alone_writes: int = 0  # outside of a flush
+    alone_bytes: int = 0
+    waiting_bytes: int = 0  # held still when the trace was written
+    # Why something was not held, with the number of calls; 0: nothing of the file is.
+    not_held: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
 class FilePattern:
     """One file of the run."""
 
@@ -105,6 +125,7 @@ class FilePattern:
     settings: list[SettingOutcome] = field(default_factory=list)
     prefetch: PrefetchOutcome | None = None  # None: nothing was prefetched
     totals: dict[str, Any] | None = None  # of an imported log: docs/import.md, "Totals"
+    gather: GatherOutcome | None = None  # None: gathering was not asked for
 
     @property
     def dominant(self) -> DatasetPattern | None:
@@ -246,5 +267,7 @@ def run_summary(source: Mapping[str, Any]) -> RunSummary:
         file.settings = [_build(SettingOutcome, one) for one in entry.get("settings", [])]
         prefetch = entry.get("prefetch")
         file.prefetch = _build(PrefetchOutcome, prefetch) if prefetch else None
+        gather = entry.get("gather")
+        file.gather = _build(GatherOutcome, gather) if gather else None
         result.files.append(file)
     return result

@@ -1,0 +1,127 @@
+#include "analyzer/bytes/array_cost.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "analyzer/bytes/split_arrays.h"
+
+namespace iotune::analyzer {
+namespace {
+
+constexpr double kArray = 1, kDimension = 0.25, kCyclic = 0.25;
+constexpr double kCutRound = 0.3, kCutRun = 1.5;  // the last round ends early, by one run alone
+constexpr std::uint64_t kSmallRun = 64, kLeastElement = 4;  // bytes
+constexpr double kAbsent = 0.1, kOutOfOrder = 0.15;         // not all of the file's ranks
+constexpr double kOneLength = 0.1, kMostLengths = 0.9;
+// A last block that no division leaves: shorter and of the file's last rank, or any.
+constexpr std::uint64_t kLeastUnit = 8;
+constexpr double kShortOfLast = 0.6, kForeign = 1.2;
+
+// Blocks of few ranks that differ much and are little beside the file.
+constexpr std::size_t kFew = 3;
+constexpr std::uint64_t kLittle = 16;
+constexpr double kTables = 1.2;
+
+struct Block {
+  std::uint64_t start, bytes;
+  std::size_t rank;
+};
+
+// The last block may be what a division leaves: it differs by fewer units than there are blocks.
+// Where the others differ too, it has whole units as they have.
+bool is_remainder(const std::vector<Block>& blocks) {
+  std::uint64_t unit = 0;
+  bool equal = true;
+  for (std::size_t i = 0; i + 1 < blocks.size(); ++i) {
+    unit = std::gcd(unit, blocks[i].bytes);
+    equal = equal && blocks[i].bytes == blocks[0].bytes;
+  }
+  const std::uint64_t usual = blocks[0].bytes, last = blocks.back().bytes;
+  if (!equal) return unit < kLeastUnit || last % unit == 0;
+  const std::uint64_t difference = usual > last ? usual - last : last - usual;
+  return difference / std::gcd(usual, last) < blocks.size();
+}
+
+// One run a rank: how far their lengths are from those of a division.
+double cost_of_blocks(const IndexSets& sets, const IndexSets& all) {
+  std::vector<Block> blocks;
+  std::set<std::uint64_t> lengths;
+  for (std::size_t r = 0; r < sets.size(); ++r) {
+    if (!sets.shape(r).is_interval()) return 0;
+    blocks.push_back({sets.first(r), sets.end(r) - sets.first(r), r});
+    lengths.insert(blocks.back().bytes);
+  }
+  std::sort(blocks.begin(), blocks.end(),
+            [](const Block& a, const Block& b) { return a.start < b.start; });
+  const Block& last = blocks.back();
+  if (blocks.size() > 2 && !is_remainder(blocks)) {
+    const bool of_last = sets.size() == all.size() && last.rank + 1 == sets.size();
+    return of_last && last.bytes < blocks.front().bytes ? kShortOfLast : kForeign;
+  }
+  // A few ranks' tables, one behind the other.
+  const std::uint64_t bytes = last.start + last.bytes - blocks.front().start;
+  if (*lengths.rbegin() > 2 * *lengths.begin() && sets.size() <= kFew &&
+      bytes < all.end() / kLittle) {
+    return kTables;
+  }
+  const bool in_order = std::is_sorted(
+      blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.rank < b.rank; });
+  return std::min(kMostLengths, kOneLength * static_cast<double>(lengths.size() - 1)) +
+         (in_order ? 0 : kOutOfOrder);
+}
+
+// The runs of a last round that is not whole: how many ranks have fewer or shorter ones.
+double cost_of_rounds(const IndexSets& sets) {
+  std::uint64_t most = 0, k = 0;
+  for (std::size_t r = 0; r < sets.size(); ++r) {
+    most = std::max(most, sets.shape(r).size());
+    k = std::max(k, sets.shape(r).progressions().front().block);
+  }
+  std::size_t with_most = 0;
+  for (std::size_t r = 0; r < sets.size(); ++r) with_most += sets.shape(r).size() == most ? 1 : 0;
+  if (with_most == sets.size()) return 0;
+  if (with_most > 1 || most % k == 0) return kCutRound;
+  // A run of its own, or a library's own piece? These are seldom small and made of elements.
+  return k <= kSmallRun && std::gcd(k, most) >= kLeastElement ? kCutRound : kCutRun;
+}
+
+}  // namespace
+
+double cost_of(const InferredShape& shape, const IndexSets& sets, const IndexSets& all) {
+  const std::vector<DimensionPattern>& dimensions = shape.described.descriptor.dimensions;
+  if (shape.described.process_grid.empty() || dimensions.empty()) return kNoName;
+  double cost = kArray + kDimension * static_cast<double>(dimensions.size() - 1);
+  bool cyclic = false;
+  for (const DimensionPattern& one : dimensions) {
+    if (one.distribution != Distribution::kCyclic && one.distribution != Distribution::kCyclicK) {
+      continue;
+    }
+    cost += kCyclic;
+    cyclic = true;
+  }
+  if (sets.size() > 1 && sets.size() < all.size()) cost += kAbsent;
+  if (dimensions.size() == 1 && sets.size() > 1) {
+    cost += cyclic ? cost_of_rounds(sets) : cost_of_blocks(sets, all);
+  }
+  return cost;
+}
+
+bool are_likely(const std::vector<FileArray>& arrays, std::size_t ranks) {
+  if (ranks < 2 || arrays.empty()) return !arrays.empty();
+  std::uint64_t all = 0, shared = 0, largest = 0, held = 0, several = 0;
+  for (const FileArray& one : arrays) {
+    const std::uint64_t bytes = (one.end - one.begin) * one.copies;
+    all += bytes;
+    largest = std::max(largest, bytes);
+    if (one.shape.described.ranks < 2) continue;
+    shared += bytes;
+    held += one.shape.described.ranks;
+    ++several;
+  }
+  if (largest >= all / 4 && arrays.size() <= 32) return true;
+  return 2 * shared >= all &&
+         (several <= 8 || 2 * held >= several * std::min<std::size_t>(ranks, 8));
+}
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,39 @@
+"""How many arrays of drawn files are found in their bytes, and how many names are wrong.
+
+A log has the bytes that ranks moved and not the arrays. Files of 1 to 30 arrays are drawn, with
+gaps, metadata, halos and absent ranks. Every name is written out as bytes and compared with those
+that were drawn, so a name is wrong where its bytes differ.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from bench import paired
+
+FILES = 400
+
+
+def main() -> int:
+    """Draw, print and write build/bench/logs.json."""
+    options = paired.arguments(__doc__, rounds=1)
+    table = paired.Table("logs")
+    done = subprocess.run(
+        [str(options.build / "bin" / "drawn_arrays"), str(options.seed), str(FILES)],
+        stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    found = json.loads(done.stdout.splitlines()[-1])
+    table.add(f"arrays drawn in {FILES} files", found["arrays"])
+    table.add(
+        "named right, %", 100 * found["right"] / found["arrays"], paired.at_least(95, "%")
+    )  # fmt: skip
+    table.add("of these under a name with equal neighbours, %",
+              100 * found["joined"] / found["arrays"])  # fmt: skip
+    table.add("named wrong", found["wrong"], paired.at_most(0, ""))
+    return table.finish(options.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

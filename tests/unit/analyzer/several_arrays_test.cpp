@@ -1,0 +1,152 @@
+// Files of several arrays: what was drawn comes back, and what comes back was drawn.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/bytes/byte_record.h"
+#include "analyzer/bytes/verify_shape.h"
+#include "tests/generators/judge_arrays.h"
+#include "tests/unit/drawn_cases.h"
+
+namespace iotune::analyzer {
+namespace {
+
+struct Extent {
+  std::uint32_t rank;
+  std::uint64_t offset, bytes;
+  std::uint64_t nanoseconds = 1;
+};
+
+std::vector<DatasetPattern> patterns_in(const std::vector<Extent>& calls, std::uint32_t ranks) {
+  std::vector<ByteRuns> runs(ranks);
+  std::vector<ByteTallies> tallies(ranks);
+  ByteRecord record;
+  record.independent = true;
+  for (const auto& [rank, offset, bytes, nanoseconds] : calls) {
+    runs[rank].add(offset, bytes);
+    tallies[rank].add({{offset, 0, 1, bytes}, bytes, 1, nanoseconds, false, false});
+    ++record.calls;
+  }
+  for (std::uint32_t r = 0; r < ranks; ++r) record.take(runs[r], tallies[r], 1);
+  return patterns_of(record, true);
+}
+
+std::string names_in(const std::vector<Extent>& calls, std::uint32_t ranks) {
+  std::string text;
+  for (const DatasetPattern& one : patterns_in(calls, ranks)) {
+    text += one.dataset + " " + one.descriptor.text() + "; ";
+  }
+  return text;
+}
+
+// One block of each rank from `at` on.
+std::uint64_t add_blocks(std::vector<Extent>& calls, std::uint32_t ranks, std::uint64_t at,
+                         std::uint64_t bytes, std::uint64_t nanoseconds = 1) {
+  for (std::uint32_t r = 0; r < ranks; ++r, at += bytes) {
+    calls.push_back({r, at, bytes, nanoseconds});
+  }
+  return at;
+}
+
+TEST(SeveralArrays, DrawnOnesComeBack) {
+  const char* const given = std::getenv("IOTUNE_TEST_SEED");
+  const std::uint64_t seed =
+      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  SCOPED_TRACE("IOTUNE_TEST_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  testing::Judgement sum;
+  std::string faults;
+  for (std::uint64_t i = 0; i < testing::drawn_cases(120); ++i) {
+    const testing::Judgement one = testing::judge(testing::drawn_file(random));
+    sum.arrays += one.arrays;
+    sum.right += one.right;
+    sum.wrong += one.wrong;
+    for (const std::string& fault : one.faults) {
+      faults += "file " + std::to_string(i) + " " + fault + "\n";
+    }
+  }
+  // One file of many equal arrays is a large share of so few.
+  EXPECT_GE(20 * sum.right, 18 * sum.arrays) << sum.right << " of " << sum.arrays << "\n" << faults;
+  EXPECT_LE(sum.wrong * 20, sum.arrays) << faults;
+}
+
+TEST(SeveralArrays, AnArraysCallsAndSecondsAreItsOwn) {
+  std::vector<Extent> calls;
+  std::uint64_t at = add_blocks(calls, 4, 0, 4000, 1'000'000'000);
+  at = add_blocks(calls, 4, at, 1000, 2'000'000'000);
+  add_blocks(calls, 4, at, 1000, 3'000'000'000);
+  calls.push_back({0, 0, 4000, 1'000'000'000});
+  const std::vector<DatasetPattern> found = patterns_in(calls, 4);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].descriptor.text(), "<1D,(BLOCK),(4000)>");
+  EXPECT_EQ(found[0].calls, 5U);
+  EXPECT_EQ(found[0].bytes, 20000U);
+  EXPECT_EQ(found[0].seconds, 2);
+  EXPECT_EQ(found[0].repeats, 1U);
+  EXPECT_EQ(found[1].descriptor.text(), "<1D,(CYCLIC(1000)),(2000)>");
+  EXPECT_EQ(found[1].calls, 8U);
+  EXPECT_EQ(found[1].seconds, 5);
+}
+
+// What a rank writes right behind an array, or before it, is no part of it.
+TEST(SeveralArrays, PiecesOfOneRankAreApart) {
+  std::vector<Extent> calls{{0, 0, 272}};
+  std::uint64_t at = add_blocks(calls, 2, 272, 16384);
+  calls.push_back({0, 100000, 8});
+  calls.push_back({1, at, 328});
+  EXPECT_EQ(names_in(calls, 2),
+            "(bytes) <1D,(*),(272)>; (bytes from 272) <1D,(BLOCK),(16384)>; "
+            "(bytes from 33040) <1D,(*),(328)>; (bytes from 100000) <1D,(*),(8)>; ");
+}
+
+// Rows of two variables in turn.
+TEST(SeveralArrays, RecordVariables) {
+  std::vector<Extent> calls;
+  std::uint64_t at = 1024;
+  for (int record = 0; record < 12; ++record) {
+    at = add_blocks(calls, 4, at, 800);
+    at = add_blocks(calls, 4, at, 148);
+  }
+  EXPECT_EQ(names_in(calls, 4),
+            "(bytes from 1024) <2D,(*,BLOCK),(12,800)>; "
+            "(bytes from 4224) <2D,(*,BLOCK),(12,148)>; ");
+}
+
+// Equal arrays, three, three and two without gaps between.
+TEST(SeveralArrays, EqualArraysWithSomeGaps) {
+  std::vector<Extent> calls;
+  std::uint64_t at = 0;
+  for (const std::uint64_t gap : {0, 0, 544, 0, 0, 544, 0, 0}) {
+    at = add_blocks(calls, 16, at, 8192) + gap;
+  }
+  const std::vector<DatasetPattern> found = patterns_in(calls, 16);
+  ASSERT_EQ(found.size(), 8U);
+  for (const DatasetPattern& one : found) {
+    EXPECT_EQ(one.descriptor.text(), "<1D,(BLOCK),(8192)>");
+    EXPECT_EQ(one.calls, 16U);
+  }
+}
+
+// A shape that says something else than what was moved is no name.
+TEST(SeveralArrays, AWrongShapeIsFoundOut) {
+  IndexSets ranks;
+  for (std::uint64_t r = 0; r < 4; ++r) ranks.add(IndexSet::interval(r * 100, 100));
+  const InferredShape right = infer_shape(ranks, {});
+  EXPECT_TRUE(describes(right, ranks));
+  InferredShape wrong = right;
+  wrong.described.descriptor.dimensions[0].count = 101;
+  EXPECT_FALSE(describes(wrong, ranks));
+  wrong = right;
+  wrong.described.descriptor.dimensions[0].distribution = Distribution::kCyclic;
+  EXPECT_FALSE(describes(wrong, ranks));
+  IndexSets others;
+  for (std::uint64_t r = 0; r < 4; ++r) others.add(IndexSet::interval(r * 100, r == 2 ? 99 : 100));
+  EXPECT_FALSE(describes(right, others));
+}
+
+}  // namespace
+}  // namespace iotune::analyzer
