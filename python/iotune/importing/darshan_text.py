@@ -123,7 +123,9 @@ class DarshanText:
         module, name = words[0].decode(), words[3].decode("utf-8", "replace")
         rank, path = int(words[1]), words[5]
         self._modules.setdefault(module, False)
-        value = _number(words[4])
+        # Lustre's patterns, flags and pools have names.
+        named = module == "LUSTRE" and not words[4].strip().lstrip(b"-").isdigit()
+        value = 0 if named else _number(words[4])
         if module == "HEATMAP":
             self._heat(rank, path, name, value)
             return

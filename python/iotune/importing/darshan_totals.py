@@ -195,7 +195,9 @@ class DarshanTotals:
 
     def _stripes(self, path: str, counters: Mapping[str, Any]) -> None:
         words = {key.replace("_COMP_", "_"): value for key, value in counters.items()}
-        size, count = words.get("LUSTRE_STRIPE_SIZE", 0), words.get("LUSTRE_STRIPE_COUNT", 0)
+        size = words.get("LUSTRE_STRIPE_SIZE", 0)
+        # Before composite layouts were known, the count was called a width.
+        count = words.get("LUSTRE_STRIPE_COUNT", words.get("LUSTRE_STRIPE_WIDTH", 0))
         if size > 0:
             targets = sorted(set(words.get("osts", ())))
             self._file(path)["stripes"] = {

@@ -111,8 +111,8 @@ def _print_counters(backend: Any, log: str, module: str, names: Any) -> None:
     """A line a record: the counters that are not zero; Darshan has -1 where it did not count."""
     for record in _records(backend, log, module):
         said = _counters_of(module, record)
-        if module in _OF_A_FILE:
-            said["file"] = names(record["file_rec_id"])
+        if module in _OF_A_FILE:  # 0 in logs of HDF5's first such module
+            said["file"] = names(record["file_rec_id"]) if record["file_rec_id"] else ""
         print("counted", module, record["rank"], quote(names(record["id"])), json.dumps(said))
 
 

@@ -39,13 +39,13 @@ def said_by_log(path: Path) -> dict[str, Any] | None:
 def summarized(path: Path) -> dict[str, Any]:
     """analyzer::RunSummary of a trace as plain values, with what its log says beside the calls.
 
-    `log` is None for a run of iotune's own, else format, version, seconds of the job, modules,
-    by_rank and heatmap; a file's `totals` are None where the log has none of it.
+    Of a run of iotune's own that is all. Else `log` has the format, its version, seconds of the
+    job, modules, by_rank and heatmap; a file's `totals` are None where the log has none of it.
     """
-    raw: dict[str, Any] = {**core.summarize(path), "log": None}
-    raw["files"] = [{**file, "totals": None} for file in raw["files"]]
+    raw: dict[str, Any] = core.summarize(path)
     said = said_by_log(path)
     if said is not None:
+        raw["files"] = [{**file, "totals": None} for file in raw["files"]]
         _join(raw, said)
     return raw
 
@@ -126,7 +126,7 @@ def _file_of(totals: Mapping[str, Any], before: float) -> dict[str, Any]:
         "is_stdout": bool(totals.get("is_standard")),
         **{"decision_source": "", "decision_pattern": "", "decision_message": ""},
         **{"decision_row": -1, "decision_distance": 0.0, "decision_state": ""},
-        **{"settings": [], "prefetch": None, "totals": totals},
+        **{"settings": [], "prefetch": None, "gather": None, "totals": totals},
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ MIB = 1 << 20
 STRIPES = ("LUSTRE", -1, "/lus/f", {"STRIPE_SIZE": MIB, "STRIPE_COUNT": 8})
 
 
-def posix(rank: int = -1, file: str = "/lus/f", **counters: float) -> Record:
+def posix(rank: int = -1, file: str = "/lus/f", **counters: Any) -> Record:
     return "POSIX", rank, file, counters
 
 
@@ -26,15 +27,20 @@ def found(tmp_path: Path, *records: Record, more: str = "") -> Mapping[str, Find
     return {one.id: one for one in findings_of(imported(log, tmp_path)[0]).findings}
 
 
-LARGE = {"WRITES": 400, "BYTES_WRITTEN": 1600 * MIB, "SIZE_WRITE_1M_4M": 400, "SEQ_WRITES": 396}
+LARGE: dict[str, Any] = {
+    "WRITES": 400,
+    "BYTES_WRITTEN": 1600 * MIB,
+    "SIZE_WRITE_1M_4M": 400,
+    "SEQ_WRITES": 396,
+}
 LARGE |= {"CONSEC_WRITES": 396, "F_WRITE_TIME": 40.0, "F_SLOWEST_RANK_TIME": 10.5}
 LARGE |= {"F_FASTEST_RANK_TIME": 9.5, "SLOWEST_RANK_BYTES": 400 * MIB, "FILE_ALIGNMENT": MIB}
-SLOW = {**LARGE, "F_SLOWEST_RANK_TIME": 34.0, "SLOWEST_RANK": 3}
-SMALL = {"WRITES": 9000, "BYTES_WRITTEN": 9000 * 500, "SIZE_WRITE_100_1K": 9000}
+SLOW: dict[str, Any] = {**LARGE, "F_SLOWEST_RANK_TIME": 34.0, "SLOWEST_RANK": 3}
+SMALL: dict[str, Any] = {"WRITES": 9000, "BYTES_WRITTEN": 9000 * 500, "SIZE_WRITE_100_1K": 9000}
 SMALL |= {"ACCESS1_ACCESS": 500, "ACCESS1_COUNT": 9000, "SEQ_WRITES": 8990, "F_WRITE_TIME": 80.0}
 SMALL |= {"F_SLOWEST_RANK_TIME": 21.0, "SLOWEST_RANK_BYTES": 2250 * 500}
-TOGETHER = ("MPI-IO", -1, "/lus/f", {"COLL_WRITES": 40, "BYTES_WRITTEN": 1600 * MIB})
-ALONE = ("MPI-IO", -1, "/lus/f",
+TOGETHER: Record = ("MPI-IO", -1, "/lus/f", {"COLL_WRITES": 40, "BYTES_WRITTEN": 1600 * MIB})
+ALONE: Record = ("MPI-IO", -1, "/lus/f",
          {"INDEP_WRITES": 9000, "BYTES_WRITTEN": 9000 * 500, "F_WRITE_TIME": 80.0,
           "F_SLOWEST_RANK_TIME": 21.0})  # fmt: skip
 CASES: dict[str, tuple[set[str], list[Record]]] = {

@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import iotune
 from iotune.importing import import_log
 from iotune.schemas import schema
-from support.installed.darshan_texts import darshan_text, dxt_text
+from support.installed.darshan_texts import Record, darshan_text, dxt_text
 from support.installed.import_logs import imported, typed
 
 MIB = 1 << 20
@@ -60,15 +61,16 @@ def test_totals_are_those_of_pydarshan(log: Path, tmp_path: Path) -> None:
         log
     )
     assert trace.summary.elapsed_seconds > 0
+    assert not any(one.path.startswith("unnamed") for one in files)
     said = json.loads(typed(tmp_path, "show", str(trace.path), "--json").stdout)
     jsonschema.validate(said, schema("show"))
 
 
 def test_a_log_without_calls_is_a_trace_of_totals(tmp_path: Path) -> None:
     # given
-    records = [
+    records: list[Record] = [
         ("POSIX", -1, "/lus/out", SHARED),
-        ("LUSTRE", -1, "/lus/out", {"STRIPE_SIZE": MIB, "STRIPE_COUNT": 2, "OST_ID_0": 5}),
+        ("LUSTRE", -1, "/lus/out", {"STRIPE_SIZE": MIB, "STRIPE_WIDTH": 2, "OST_ID_0": 5}),
         ("STDIO", 0, "/home/log", {"OPENS": 1, "WRITES": 9, "BYTES_WRITTEN": 900}),
     ]
     # when
@@ -93,19 +95,35 @@ def test_a_log_without_calls_is_a_trace_of_totals(tmp_path: Path) -> None:
     assert "900 B of 1 file went by stdio" in shown.stderr
 
 
+def test_composite_layouts_of_lustre_are_read(tmp_path: Path) -> None:
+    """As darshan-parser 3.5 prints them; of several components the first one counts."""
+    layout: dict[str, Any] = {
+        "NUM_COMPONENTS": 2,
+        "COMP1_STRIPE_SIZE": MIB,
+        "COMP1_STRIPE_COUNT": 3,
+    }
+    layout |= {"COMP1_STRIPE_PATTERN": "raid0", "COMP1_POOL_NAME": "fast", "COMP1_OST_ID_0": 4}
+    layout |= {"COMP2_STRIPE_SIZE": 4 * MIB, "COMP2_STRIPE_COUNT": -1, "COMP2_OST_ID_0": 9}
+    records: list[Record] = [("POSIX", -1, "/f", SHARED), ("LUSTRE", -1, "/f", layout)]
+    totals = made(darshan_text(records), tmp_path).summary.files[0].totals
+    assert totals is not None
+    assert totals["stripes"] == {"stripe_bytes": MIB, "stripe_count": 3, "targets": [4]}
+
+
 def test_commands_work_on_totals_or_say_why_not(tmp_path: Path) -> None:
     trace = made(darshan_text([("POSIX", -1, "/lus/out", SHARED)]), tmp_path)
     path = str(trace.path)
-    for command in (
+    commands: tuple[tuple[str, ...], ...] = (
         ("advise", path),
         ("explain", path),
         ("analyze", path),
         ("diff", path, path),
         ("report", path, "-o", "page.html"),
         ("show", path, "--calls"),
-    ):
-        done = typed(tmp_path, *command)
-        assert "no calls" in done.stderr, command
+    )
+    for words in commands:
+        done = typed(tmp_path, *words)
+        assert "no calls" in done.stderr, words
     assert "What the log counted" in (tmp_path / "page.html").read_text()
     for command, deed in (("replay", "replayed"), ("verify", "verified")):
         done = typed(tmp_path, command, path, status=1)

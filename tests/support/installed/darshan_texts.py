@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 HEAD = """# darshan log version: 3.41
 # exe: /bin/app -x 1
@@ -14,7 +15,7 @@ HEAD = """# darshan log version: 3.41
 # POSIX module: 10 bytes (compressed), ver=4
 """
 _PREFIX = {"POSIX": "POSIX_", "MPI-IO": "MPIIO_", "STDIO": "STDIO_", "LUSTRE": "LUSTRE_"}
-Record = tuple[str, int, str, Mapping[str, float]]
+Record = tuple[str, int, str, Mapping[str, Any]]
 
 
 def darshan_text(records: Iterable[Record], ranks: int = 4, seconds: float = 100) -> str:
