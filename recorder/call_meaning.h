@@ -62,6 +62,7 @@ enum class Thing : std::uint8_t {
   kDecision,
   kDecisionAgain,
   kPrefetch,
+  kGather,
   kSampledOut,
   kRegionBegin,
   kRegionEnd,

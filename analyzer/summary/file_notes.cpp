@@ -30,6 +30,29 @@ void note_prefetch(PrefetchOutcome& prefetch, const CallArguments& arguments) {
   prefetch.depth = std::max(prefetch.depth, number("depth"));
 }
 
+void note_gather(GatherOutcome& gather, const CallArguments& arguments) {
+  const auto number = [&](const char* name) {
+    return static_cast<std::uint64_t>(arguments.find(name)->numbers[0]);
+  };
+  const std::string reason(arguments.find("reason")->text);
+  if (!reason.empty()) {
+    gather.not_held[reason] += number("not_held");
+    return;
+  }
+  ++gather.ranks;
+  gather.held_calls += number("held");
+  gather.held_bytes += number("held_bytes");
+  gather.reads_served += number("served");
+  gather.flushes = std::max(gather.flushes, number("flushes"));
+  gather.exchange_calls = std::max(gather.exchange_calls, number("exchange_calls"));
+  gather.exchange_bytes += number("exchange_bytes");
+  gather.piece_writes += number("piece_writes");
+  gather.piece_bytes += number("piece_bytes");
+  gather.alone_writes += number("alone_writes");
+  gather.alone_bytes += number("alone_bytes");
+  gather.waiting_bytes += number("waiting_bytes");
+}
+
 void note_setting(FileRecord& file, const CallArguments& arguments) {
   SettingOutcome outcome;
   outcome.parameter = arguments.find("parameter")->text;
@@ -66,6 +89,8 @@ void FileNotes::take(FileRecord& file, CallFacts::Note note, const CallArguments
     note_setting(file, arguments);
   } else if (note == Note::kPrefetch) {
     note_prefetch(file.prefetch, arguments);
+  } else if (note == Note::kGather) {
+    note_gather(file.gather, arguments);
   } else if (note == Note::kSampledOut) {
     file.sampled_out = true;
   }

@@ -86,11 +86,12 @@ struct FileRecord {
   std::optional<DecisionNote> decision;  // the first one
   std::vector<SettingOutcome> settings;  // each outcome once, however many ranks noted it
   PrefetchOutcome prefetch;
+  GatherOutcome gather;
 
   template <class A>
   void archive(A& a) {
     a(layers, first_open_ns, last_end_ns, slowest_nanoseconds, datasets, generations, name_at,
-      bytes, cut_short, sampled_out, decision, settings, prefetch);
+      bytes, cut_short, sampled_out, decision, settings, prefetch, gather);
   }
 };
 

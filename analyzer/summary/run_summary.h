@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,6 +89,26 @@ struct PrefetchOutcome {
   }
 };
 
+// What gathering did for a file: over all ranks (iotune_gather).
+struct GatherOutcome {
+  std::uint64_t ranks = 0;  // that gathered it
+  std::uint64_t held_calls = 0, held_bytes = 0, reads_served = 0;
+  std::uint64_t flushes = 0, exchange_calls = 0;  // of all ranks together: the greatest
+  std::uint64_t exchange_bytes = 0, piece_writes = 0, piece_bytes = 0;
+  std::uint64_t alone_writes = 0, alone_bytes = 0;
+  std::uint64_t waiting_bytes = 0;  // held still when the trace was written
+  // Why something was not held: how many calls, of all ranks; 0: nothing of the file is.
+  std::map<std::string, std::uint64_t> not_held;
+
+  bool is_known() const { return ranks > 0 || !not_held.empty(); }
+
+  template <class A>
+  void archive(A& a) {
+    a(ranks, held_calls, held_bytes, reads_served, flushes, exchange_calls, exchange_bytes,
+      piece_writes, piece_bytes, alone_writes, alone_bytes, waiting_bytes, not_held);
+  }
+};
+
 struct FilePattern {
   std::string path;
   std::string masked_name;  // base name, each number as '#'
@@ -114,6 +135,7 @@ struct FilePattern {
   std::string decision_state;
   std::vector<SettingOutcome> settings;
   PrefetchOutcome prefetch;
+  GatherOutcome gather;
 };
 
 // A region of the program (include/iotune.h), in its place among the others: all entries of all

@@ -125,6 +125,7 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
   file.decision_state = decision.state;
   file.settings = record.settings;
   file.prefetch = record.prefetch;
+  file.gather = record.gather;
   return file;
 }
 

@@ -97,6 +97,23 @@ Json json_of(const PrefetchOutcome& prefetch) {
           {"depth", prefetch.depth}};
 }
 
+Json json_of(const GatherOutcome& gather) {
+  if (!gather.is_known()) return {};
+  return {{"ranks", gather.ranks},
+          {"held_calls", gather.held_calls},
+          {"held_bytes", gather.held_bytes},
+          {"reads_served", gather.reads_served},
+          {"flushes", gather.flushes},
+          {"exchange_calls", gather.exchange_calls},
+          {"exchange_bytes", gather.exchange_bytes},
+          {"piece_writes", gather.piece_writes},
+          {"piece_bytes", gather.piece_bytes},
+          {"alone_writes", gather.alone_writes},
+          {"alone_bytes", gather.alone_bytes},
+          {"waiting_bytes", gather.waiting_bytes},
+          {"not_held", gather.not_held}};
+}
+
 Json json_of(const RegionPattern& region) {
   return {{"path", region.path},
           {"entered", region.entered},
@@ -142,7 +159,8 @@ Json json_of(const FilePattern& file) {
           {"decision_distance", file.decision_distance},
           {"decision_state", file.decision_state},
           {"settings", list_of(file.settings)},
-          {"prefetch", json_of(file.prefetch)}};
+          {"prefetch", json_of(file.prefetch)},
+          {"gather", json_of(file.gather)}};
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct MpiConstants {
   bool known;        // false: not all of them were found; such an MPI is left alone
   Word handle_mask;  // bits of a handle that mean something
   Word comm_world, comm_self, comm_null;
-  Word info_null, file_null;
+  Word info_null, file_null, datatype_null;
   Word byte, int64;             // MPI_BYTE, MPI_INT64_T
   Word op_min, op_max, op_sum;  // MPI_MIN, MPI_MAX, MPI_SUM
   Word errors_return;

@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "gather/held/wanted_bytes.h"
+
 namespace iotune::gather {
 namespace {
 
@@ -152,6 +154,24 @@ bool HeldPieces::hold(std::int64_t offset, std::size_t bytes) noexcept {
   return true;
 }
 
+bool HeldPieces::copy_out(std::int64_t offset, std::int64_t bytes, std::byte* to) const noexcept {
+  if (bytes <= 0 || offset < begin_ || offset + bytes > end_) return false;
+  WantedBytes wanted(offset, bytes, to);
+  auto run = runs_.end();
+  if (ordered_) {
+    run = std::lower_bound(runs_.begin(), runs_.end(), offset + bytes,
+                           [](const Run& one, std::int64_t end) { return one.offset < end; });
+  }
+  constexpr int kMostRuns = 4096;
+  for (int looked = 0; run != runs_.begin() && looked < kMostRuns; ++looked) {
+    --run;
+    if (ordered_ && run->end() <= offset) return false;
+    if (!wanted.look_in(*run, memory_.data())) return false;
+    if (wanted.found_all()) return true;
+  }
+  return false;
+}
+
 Ascending HeldPieces::ascending() {
   join_last(runs_);
   if (ordered_) return {runs_, memory_.data(), used_};
@@ -166,10 +186,6 @@ Ascending HeldPieces::ascending() {
   }
   join_last(ordered.runs);
   return ordered;
-}
-
-Ascending HeldPieces::as_written() const {
-  return {runs_, memory_.data(), used_};
 }
 
 void HeldPieces::swap(HeldPieces& other) noexcept {

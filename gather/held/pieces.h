@@ -52,11 +52,17 @@ class HeldPieces {
     return !empty() && offset < end_ && offset + bytes > begin_;
   }
 
+  // Copies bytes of the file to `to` where all of them are held: of those that were written twice
+  // the later ones. False: not all are, or they lie in too many writes to look for; `to` may have
+  // some.
+  bool copy_out(std::int64_t offset, std::int64_t bytes, std::byte* to) const noexcept;
+
   // All that is held; of bytes that were written twice the later ones. Valid until the next change.
   // Throws std::bad_alloc, and holds all as before.
   Ascending ascending();
-  // The same in the order of the writes, each of them: to be written one by one.
-  Ascending as_written() const;
+  // The same in the order of the writes, each of them, and their bytes: to be written one by one.
+  const std::vector<Run>& written() const noexcept { return runs_; }
+  const std::byte* bytes_written() const noexcept { return memory_.data(); }
   // Changes places with one of the same budget.
   void swap(HeldPieces& other) noexcept;
   // Nothing is held any more; its memory is given back.

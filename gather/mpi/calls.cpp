@@ -8,26 +8,11 @@
 #include <span>
 
 #include "gather/mpi/gathered_file.h"
+#include "gather/replaced.h"
 
 namespace iotune::gather {
 namespace {
 
-// A name of MPI's, what stands in front of it, and what keeps the real function.
-struct Entry {
-  const char* name;
-  void* own;
-  void (*use)(void* real);
-};
-
-// A name as an argument of a template: one class a function, which keeps where the real one is.
-template <std::size_t kBytes>
-struct Name {
-  char text[kBytes] = {};
-  constexpr Name() noexcept = default;
-  constexpr Name(const char (&literal)[kBytes]) noexcept {  // NOLINT: as a literal
-    for (std::size_t i = 0; i < kBytes; ++i) text[i] = literal[i];
-  }
-};
 // The form of a call with large counts, of MPI 4.
 template <Name kName>
 constexpr auto large_form() noexcept {
@@ -65,50 +50,30 @@ struct Alone {
   }
 };
 
-// A read at an offset.
-template <Name kName, typename Offset, typename Buffer, typename Count, typename... Others>
-struct ReadAt {
-  static inline int (*real)(Word, Offset, Buffer, Count, Word, void*) = nullptr;
-  static int own(Word handle, Offset offset, Buffer buffer, Count count, Word type,
-                 void* last) noexcept {
-    if (GatheredFile* const file = find_file(handle)) {
-      int size = 0;
-      const bool known = g_mpi.MPI_Type_size(type, &size) == 0 && size > 0;
-      file->make_way(offset, known ? static_cast<std::int64_t>(count) * size : -1);
-    }
-    return real(handle, offset, buffer, count, type, last);
-  }
-};
-
-// Writes that are held. One of more than 2^31 elements is no small one.
+// Transfers of what is held. One of more than 2^31 elements is no small one.
 template <typename Count>
-ProgramBytes bytes_of(const void* buffer, Count count, Word type) noexcept {
+ProgramBytes bytes_of(void* buffer, Count count, Word type) noexcept {
   const bool fits = count == static_cast<int>(count);
   return {buffer, fits ? static_cast<int>(count) : -1, type};
 }
 
-template <Name kName, typename Offset, typename Buffer, typename Count, typename... Others>
-struct WriteAt {
-  static inline int (*real)(Word, Offset, Buffer, Count, Word, void*) = nullptr;
-  static int own(Word handle, Offset offset, Buffer buffer, Count count, Word type,
-                 void* status) noexcept {
-    GatheredFile* const file = find_file(handle);
-    if (file != nullptr && file->hold(offset, bytes_of(buffer, count, type), status)) return 0;
-    return real(handle, offset, buffer, count, type, status);
-  }
-};
+// The four ways of a transfer that needs no other rank. None makes the call where they are true.
+bool held_at(GatheredFile& file, std::int64_t offset, const ProgramBytes& from,
+             void* status) noexcept {
+  return file.hold(offset, from, status);
+}
+bool held_next(GatheredFile& file, const ProgramBytes& from, void* status) noexcept {
+  return file.hold_at_pointer(from, status);
+}
+bool served_at(GatheredFile& file, std::int64_t offset, const ProgramBytes& to,
+               void* status) noexcept {
+  return file.serve(offset, to, status);
+}
+bool served_next(GatheredFile& file, const ProgramBytes& to, void* status) noexcept {
+  return file.serve_at_pointer(to, status);
+}
 
-template <Name kName, typename Buffer, typename Count, typename... Others>
-struct Write {
-  static inline int (*real)(Word, Buffer, Count, Word, void*) = nullptr;
-  static int own(Word handle, Buffer buffer, Count count, Word type, void* status) noexcept {
-    GatheredFile* const file = find_file(handle);
-    if (file != nullptr && file->hold_at_pointer(bytes_of(buffer, count, type), status)) return 0;
-    return real(handle, buffer, count, type, status);
-  }
-};
-
-// A request that is complete already, as of a write of so many bytes. False: MPI made none.
+// A request that is complete already, as of a transfer of so many bytes. False: MPI made none.
 bool make_request(std::int64_t bytes, void* request) noexcept {
   const auto query = [](void* extra, void* status) {
     const auto count = static_cast<int>(reinterpret_cast<std::intptr_t>(extra));
@@ -125,37 +90,60 @@ bool make_request(std::int64_t bytes, void* request) noexcept {
   return g_mpi.MPI_Grequest_complete(handle) == 0;
 }
 
-// Where no request can be made the real call writes the same bytes once more.
-bool hold_begun(GatheredFile* file, const std::int64_t* offset, const ProgramBytes& from,
-                void* request) noexcept {
-  void* const no_status = reinterpret_cast<void*>(status_layout(g_world.abi).ignored);
-  int size = 0;
-  if (file == nullptr || g_mpi.MPI_Type_size(from.type, &size) != 0) return false;
-  if (offset != nullptr) {
-    if (!file->hold(*offset, from, no_status)) return false;
-  } else if (!file->hold_at_pointer(from, no_status)) {
-    return false;
+// At an offset: (file, offset, buffer, count, type, status).
+template <Name kName, auto kDone, typename Count>
+struct At {
+  static inline int (*real)(Word, std::int64_t, void*, Count, Word, void*) = nullptr;
+  static int own(Word handle, std::int64_t offset, void* buffer, Count count, Word type,
+                 void* status) noexcept {
+    GatheredFile* const file = find_file(handle);
+    if (file != nullptr && kDone(*file, offset, bytes_of(buffer, count, type), status)) return 0;
+    return real(handle, offset, buffer, count, type, status);
   }
-  return make_request(std::int64_t{from.count} * size, request);
+};
+
+// At the individual pointer.
+template <Name kName, auto kDone, typename Count>
+struct Next {
+  static inline int (*real)(Word, void*, Count, Word, void*) = nullptr;
+  static int own(Word handle, void* buffer, Count count, Word type, void* status) noexcept {
+    GatheredFile* const file = find_file(handle);
+    if (file != nullptr && kDone(*file, bytes_of(buffer, count, type), status)) return 0;
+    return real(handle, buffer, count, type, status);
+  }
+};
+
+// The same with a request. Where none can be made the real call moves the same bytes once more.
+void* no_status() noexcept {
+  return reinterpret_cast<void*>(status_layout(g_world.abi).ignored);
+}
+bool complete(const ProgramBytes& moved, void* request) noexcept {
+  int size = 0;
+  return g_mpi.MPI_Type_size(moved.type, &size) == 0 &&
+         make_request(std::int64_t{moved.count} * size, request);
 }
 
-template <Name kName, typename Offset, typename Buffer, typename Count, typename... Others>
-struct BeginWriteAt {
-  static inline int (*real)(Word, Offset, Buffer, Count, Word, void*) = nullptr;
-  static int own(Word handle, Offset offset, Buffer buffer, Count count, Word type,
+template <Name kName, auto kDone, typename Count>
+struct BeginAt {
+  static inline int (*real)(Word, std::int64_t, void*, Count, Word, void*) = nullptr;
+  static int own(Word handle, std::int64_t offset, void* buffer, Count count, Word type,
                  void* request) noexcept {
-    const ProgramBytes from = bytes_of(buffer, count, type);
-    if (hold_begun(find_file(handle), &offset, from, request)) return 0;
+    GatheredFile* const file = find_file(handle);
+    const ProgramBytes bytes = bytes_of(buffer, count, type);
+    if (file != nullptr && kDone(*file, offset, bytes, no_status()) && complete(bytes, request)) {
+      return 0;
+    }
     return real(handle, offset, buffer, count, type, request);
   }
 };
 
-template <Name kName, typename Buffer, typename Count, typename... Others>
-struct BeginWrite {
-  static inline int (*real)(Word, Buffer, Count, Word, void*) = nullptr;
-  static int own(Word handle, Buffer buffer, Count count, Word type, void* request) noexcept {
-    const ProgramBytes from = bytes_of(buffer, count, type);
-    if (hold_begun(find_file(handle), nullptr, from, request)) return 0;
+template <Name kName, auto kDone, typename Count>
+struct BeginNext {
+  static inline int (*real)(Word, void*, Count, Word, void*) = nullptr;
+  static int own(Word handle, void* buffer, Count count, Word type, void* request) noexcept {
+    GatheredFile* const file = find_file(handle);
+    const ProgramBytes bytes = bytes_of(buffer, count, type);
+    if (file != nullptr && kDone(*file, bytes, no_status()) && complete(bytes, request)) return 0;
     return real(handle, buffer, count, type, request);
   }
 };
@@ -232,13 +220,6 @@ struct Seek {
 };
 
 using Offset = std::int64_t;
-template <typename Definition>
-Entry entry(const char* name) noexcept {
-  return {name, reinterpret_cast<void*>(&Definition::own), [](void* function) noexcept {
-            Definition::real = reinterpret_cast<decltype(Definition::real)>(function);
-          }};
-}
-
 class Entries {
  public:
   template <typename Definition>
@@ -262,6 +243,12 @@ class Entries {
     add<Kind, kName, First..., void*, int, Word>();
     add<Kind, kLarge<kName>, First..., void*, Offset, Word>();
   }
+  // One that is done by this rank alone, and its large form.
+  template <template <Name, auto, typename> typename Kind, Name kName, auto kDone>
+  void add_done() noexcept {
+    add<Kind<kName, kDone, int>>(kName.text);
+    add<Kind<kLarge<kName>, kDone, Offset>>(kLarge<kName>.text);
+  }
   std::span<const Entry> list() const noexcept { return {list_, used_}; }
 
  private:
@@ -279,12 +266,14 @@ Entries all_entries() noexcept {
   all.add<SetAtomicity>("MPI_File_set_atomicity");
   all.add<Seek>("MPI_File_seek");
 
-  all.add_transfer<WriteAt, "MPI_File_write_at", Offset>();
-  all.add_transfer<Write, "MPI_File_write">();
-  all.add_transfer<BeginWriteAt, "MPI_File_iwrite_at", Offset>();
-  all.add_transfer<BeginWrite, "MPI_File_iwrite">();
-  all.add_transfer<ReadAt, "MPI_File_read_at", Offset>();
-  all.add_transfer<ReadAt, "MPI_File_iread_at", Offset>();
+  all.add_done<At, "MPI_File_write_at", held_at>();
+  all.add_done<Next, "MPI_File_write", held_next>();
+  all.add_done<BeginAt, "MPI_File_iwrite_at", held_at>();
+  all.add_done<BeginNext, "MPI_File_iwrite", held_next>();
+  all.add_done<At, "MPI_File_read_at", served_at>();
+  all.add_done<Next, "MPI_File_read", served_next>();
+  all.add_done<BeginAt, "MPI_File_iread_at", served_at>();
+  all.add_done<BeginNext, "MPI_File_iread", served_next>();
 
   all.add<Meeting, "MPI_File_sync">();
   all.add<Meeting, "MPI_File_set_size", Offset>();
@@ -305,8 +294,6 @@ Entries all_entries() noexcept {
   all.add_begin<Meeting, "MPI_File_write_ordered_begin">();
 
   all.add<Alone, "MPI_File_get_size", void*>();
-  all.add_transfer<Alone, "MPI_File_read">();
-  all.add_transfer<Alone, "MPI_File_iread">();
   all.add_transfer<Alone, "MPI_File_iread_all">();
   all.add_transfer<Alone, "MPI_File_iwrite_all">();
   all.add_transfer<Alone, "MPI_File_iread_at_all", Offset>();

@@ -5,33 +5,25 @@
 #include <memory>
 #include <new>
 #include <utility>
-
-#include "gather/held/coverage.h"
+#include <vector>
 
 namespace iotune::gather {
 namespace {
 
-// Of one call: an int counts its bytes.
-constexpr std::int64_t kMostBytesOfACall = std::int64_t{1} << 30U;
-// Larger writes gain nothing.
+// Larger ones gain nothing: in one piece of the file, or in all.
 constexpr std::int64_t kMostBytesOfAPiece = std::int64_t{64} << 10U;
+constexpr std::int64_t kMostBytesOfACall = std::int64_t{16} << 20U;
+// Of a call's arguments: of what MPI counts by an int.
+constexpr std::int64_t kMostTransfer = INT32_MAX;
 
-struct Layout {
-  std::int64_t size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
-
-  // Its bytes lie one behind the other, and so do those of the next element.
-  bool dense() const noexcept { return size == extent && size == true_extent; }
-};
-
-bool layout_of(Word type, Layout& layout) noexcept {
+// 0 where it has none, or MPI would refuse it.
+std::int64_t bytes_of(const ProgramBytes& transfer) noexcept {
   int size = 0;
-  if (g_mpi.MPI_Type_size(type, &size) != 0 || size <= 0 ||
-      g_mpi.MPI_Type_get_extent(type, &layout.lower, &layout.extent) != 0 ||
-      g_mpi.MPI_Type_get_true_extent(type, &layout.true_lower, &layout.true_extent) != 0) {
-    return false;
-  }
-  layout.size = size;
-  return true;
+  const bool known = transfer.count > 0 && transfer.type != 0 &&
+                     transfer.type != g_world.constants.datatype_null &&
+                     g_mpi.MPI_Type_size(transfer.type, &size) == 0 && size > 0;
+  const std::int64_t bytes = known ? std::int64_t{transfer.count} * size : 0;
+  return bytes <= kMostTransfer ? bytes : 0;
 }
 
 // Elements are those of basic types: of a made type more than its count.
@@ -41,258 +33,229 @@ void set_count(void* status, std::int64_t bytes) noexcept {
   g_mpi.MPI_Status_set_elements(status, g_world.constants.byte, static_cast<int>(bytes));
 }
 
-bool reduce(std::int64_t* words, int count, Word operation, Word comm) noexcept {
-  std::int64_t own[5];
-  std::memcpy(own, words, static_cast<std::size_t>(count) * sizeof *own);
-  return g_mpi.MPI_Allreduce(own, words, count, g_world.constants.int64, operation, comm) == 0;
-}
-
-int class_of(int error) noexcept {
-  int its_class = 0;
-  if (error == 0) return 0;
-  return g_mpi.MPI_Error_class(error, &its_class) == 0 && its_class != 0 ? its_class : error;
-}
-
-// The bytes of `runs` in this order, as a type. 0: MPI did not make one.
-Word view_type(const std::vector<Run>& runs) noexcept {
-  const Word byte = g_world.constants.byte;
-  Word type = 0;
-  if (runs.size() == 1 && runs[0].count <= INT32_MAX && runs[0].bytes <= INT32_MAX) {
-    if (g_mpi.MPI_Type_create_hvector(static_cast<int>(runs[0].count),
-                                      static_cast<int>(runs[0].bytes), runs[0].stride, byte,
-                                      &type) != 0) {
-      return 0;
-    }
-  } else {
-    std::vector<int> lengths;
-    std::vector<std::int64_t> places;
-    try {
-      for (const Run& run : runs) {
-        for (std::int64_t i = 0; i < run.count; ++i) {
-          lengths.push_back(static_cast<int>(run.bytes));
-          places.push_back(run.offset - runs.front().offset + i * run.stride);
-        }
-      }
-    } catch (const std::bad_alloc&) {
-      return 0;
-    }
-    if (places.size() > INT32_MAX ||
-        g_mpi.MPI_Type_create_hindexed(static_cast<int>(places.size()), lengths.data(),
-                                       places.data(), byte, &type) != 0) {
-      return 0;
+// The bytes of a transfer in the order in which they go to the file. Those of MPI's own types
+// lie so in memory; of made ones only MPI knows.
+class InOrder {
+ public:
+  InOrder(const GatherHost& host, const ProgramBytes& program, std::int64_t bytes) noexcept
+      : program_(program), bytes_(bytes) {
+    std::int64_t lower = 0, extent = 0;
+    const bool is_plain = host.is_predefined(program.type) &&
+                          g_mpi.MPI_Type_get_extent(program.type, &lower, &extent) == 0 &&
+                          lower == 0 && extent * program.count == bytes;
+    if (is_plain) {
+      data_ = static_cast<std::byte*>(program.buffer);
+    } else {
+      packed_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes)]);
+      data_ = packed_.get();
     }
   }
-  if (g_mpi.MPI_Type_commit(&type) == 0) return type;
-  g_mpi.MPI_Type_free(&type);
-  return 0;
+
+  // nullptr: there is no memory.
+  std::byte* data() noexcept { return data_; }
+  // The program's bytes are in data().
+  bool take() noexcept {
+    int position = 0;
+    return packed_ == nullptr ||
+           (g_mpi.MPI_Pack(program_.buffer, program_.count, program_.type, data_,
+                           static_cast<int>(bytes_), &position, g_world.constants.comm_self) == 0 &&
+            position == bytes_);
+  }
+  // data() is in the program's memory.
+  bool give() noexcept {
+    int position = 0;
+    return packed_ == nullptr ||
+           g_mpi.MPI_Unpack(data_, static_cast<int>(bytes_), &position, program_.buffer,
+                            program_.count, program_.type, g_world.constants.comm_self) == 0;
+  }
+
+ private:
+  const ProgramBytes& program_;
+  const std::int64_t bytes_;
+  std::unique_ptr<std::byte[]> packed_;
+  std::byte* data_ = nullptr;
+};
+
+char* copy_of(const char* text) {
+  const std::size_t bytes = std::strlen(text) + 1;
+  return static_cast<char*>(std::memcpy(new char[bytes], text, bytes));
 }
 
 }  // namespace
 
-bool GatheredFile::keep(std::int64_t at, const void* bytes, std::size_t count) noexcept {
-  const std::lock_guard lock(state_);
-  std::byte* const to = wrong_ != 0 ? nullptr : held_.room_for(at, count);
-  if (to == nullptr) return false;
-  std::memcpy(to, bytes, count);
-  return held_.hold(at, count);
+GatheredFile::GatheredFile(const Opened& opened, const GatherHost& host, Budget& budget)
+    : opened_(opened),
+      host_(host),
+      exchanges_(host.exchanges(opened.name) && host.joins_rightly(opened.second)),
+      held_(budget),
+      leaving_(budget) {
+  opened_.name = copy_of(opened.name);
 }
 
-bool GatheredFile::may_touch(std::int64_t at, std::int64_t bytes) noexcept {
+GatheredFile::~GatheredFile() {
+  delete[] opened_.name;
+}
+
+NotHeld GatheredFile::keep(std::int64_t offset, const std::byte* bytes,
+                           std::int64_t count) noexcept {
   const std::lock_guard lock(state_);
-  return held_.may_touch(at, bytes) || leaving_.may_touch(at, bytes);
+  if (wrong_ != 0) return NotHeld::kError;
+  const bool kept = view_.each_piece(offset, count, [&](std::int64_t at, std::int64_t piece) {
+    const auto size = static_cast<std::size_t>(piece);
+    std::byte* const to = held_.room_for(at, size);
+    if (to == nullptr) return false;
+    std::memcpy(to, bytes, size);
+    bytes += piece;
+    return held_.hold(at, size);
+  });
+  // What was kept of it goes out before the call writes all of it.
+  if (!kept) return NotHeld::kMemory;
+  ++account_.counts.held_calls;
+  account_.counts.held_bytes += static_cast<std::uint64_t>(count);
+  return NotHeld::kCount;
+}
+
+bool GatheredFile::may_touch(const Range& range) noexcept {
+  const std::lock_guard lock(state_);
+  const std::int64_t bytes = range.end - range.begin;
+  return held_.may_touch(range.begin, bytes) || leaving_.may_touch(range.begin, bytes);
+}
+
+// The call is to be made, after all that this rank holds has gone out.
+bool GatheredFile::leave(NotHeld why) noexcept {
+  write_out();
+  const std::lock_guard lock(state_);
+  account_.count(why);
+  return false;
 }
 
 bool GatheredFile::hold(std::int64_t offset, const ProgramBytes& from, void* status) noexcept {
-  Layout layout;
-  if (from.count < 0 || offset < 0 || etype_bytes_ <= 0 || !layout_of(from.type, layout)) {
-    write_out();
-    return false;
-  }
-  const std::int64_t bytes = std::int64_t{from.count} * layout.size;
-  const std::int64_t at = displacement_ + offset * etype_bytes_;
-  const auto count = static_cast<std::size_t>(bytes);
-  bool kept = false;
-  if (atomic_ || bytes > kMostBytesOfAPiece) {
-    // As it comes.
-  } else if (layout.dense()) {
-    kept = keep(at, static_cast<const std::byte*>(from.buffer) + layout.true_lower, count);
+  if (from.count == 0) return false;
+  const std::int64_t bytes = bytes_of(from);
+  if (bytes == 0 || offset < 0) return leave(NotHeld::kArguments);
+  if (!view_.is_known()) return leave(NotHeld::kView);
+  if (bytes % view_.etype_bytes() != 0) return leave(NotHeld::kArguments);
+  const Range range = view_.range_of(offset, bytes);
+  if (range.begin < 0 || range.end < range.begin) return leave(NotHeld::kArguments);
+  NotHeld why = NotHeld::kCount;
+  if (atomic_) {
+    why = NotHeld::kAtomic;
+  } else if (bytes > kMostBytesOfACall || view_.bytes_of_a_piece(bytes) > kMostBytesOfAPiece) {
+    why = NotHeld::kLarge;
   } else {
-    const std::unique_ptr<std::byte[]> packed(new (std::nothrow) std::byte[count]);
-    int position = 0;
-    kept = packed != nullptr &&
-           g_mpi.MPI_Pack(from.buffer, from.count, from.type, packed.get(), static_cast<int>(bytes),
-                          &position, g_world.constants.comm_self) == 0 &&
-           position == bytes && keep(at, packed.get(), count);
+    InOrder data(host_, from, bytes);
+    why =
+        data.data() != nullptr && data.take() ? keep(offset, data.data(), bytes) : NotHeld::kMemory;
   }
-  if (kept) {
+  if (why == NotHeld::kCount) {
     set_count(status, bytes);
-  } else if (may_touch(at, bytes)) {
-    write_out();
+    return true;
   }
-  return kept;
+  if (may_touch(range)) return leave(why);
+  const std::lock_guard lock(state_);
+  account_.count(why);
+  return false;
+}
+
+// False where the pointer is not to be followed; what this rank holds has been written.
+bool GatheredFile::begin_at_pointer(const ProgramBytes& bytes, std::int64_t& position) noexcept {
+  if (view_.is_known() && bytes_of(bytes) % view_.etype_bytes() == 0 &&
+      g_mpi.MPI_File_get_position(opened_.handle, &position) == 0) {
+    return true;
+  }
+  return leave(view_.is_known() ? NotHeld::kArguments : NotHeld::kView);
+}
+
+void GatheredFile::move_pointer(std::int64_t position, std::int64_t bytes) noexcept {
+  const int whence = g_world.abi == MpiAbi::kStandard ? 403 : kSeekSet /* MPI_SEEK_SET */;
+  g_mpi.MPI_File_seek(opened_.handle, position + bytes / view_.etype_bytes(), whence);
 }
 
 bool GatheredFile::hold_at_pointer(const ProgramBytes& from, void* status) noexcept {
   std::int64_t position = 0;
-  int size = 0;
-  if (g_mpi.MPI_File_get_position(handle_, &position) != 0 || etype_bytes_ <= 0 ||
-      g_mpi.MPI_Type_size(from.type, &size) != 0 ||
-      std::int64_t{from.count} * size % etype_bytes_ != 0) {
-    write_out();
-    return false;
-  }
-  if (!hold(position, from, status)) return false;
-  const int whence = g_world.abi == MpiAbi::kStandard ? 403 : kSeekSet /* MPI_SEEK_SET */;
-  g_mpi.MPI_File_seek(handle_, position + std::int64_t{from.count} * size / etype_bytes_, whence);
+  if (!begin_at_pointer(from, position) || !hold(position, from, status)) return false;
+  move_pointer(position, bytes_of(from));
   return true;
 }
 
-void GatheredFile::make_way(std::int64_t offset, std::int64_t bytes) noexcept {
-  const bool everywhere = etype_bytes_ == 0 || bytes < 0;
-  if (everywhere || may_touch(displacement_ + offset * etype_bytes_, bytes)) write_out();
-}
-
-int GatheredFile::write_exactly(const Ascending& pieces) noexcept {
-  int wrong = 0;
-  const std::byte* at = pieces.data;
-  for (const Run& run : pieces.runs) {
-    for (std::int64_t i = 0; i < run.count; ++i) {
-      for (std::int64_t done = 0; done < run.bytes;) {
-        const std::int64_t bytes = std::min(run.bytes - done, kMostBytesOfACall);
-        const int result = g_mpi.MPI_File_write_at(
-            second_, run.offset + i * run.stride + done, at, static_cast<int>(bytes),
-            g_world.constants.byte, reinterpret_cast<void*>(status_layout(g_world.abi).ignored));
-        if (result != 0 && wrong == 0) wrong = result;
-        at += bytes;
-        done += bytes;
-      }
+bool GatheredFile::serve(std::int64_t offset, const ProgramBytes& to, void* status) noexcept {
+  if (to.count == 0) return false;
+  const std::int64_t bytes = bytes_of(to);
+  const bool known = bytes > 0 && offset >= 0 && view_.is_known();
+  if (known && opened_.reads && !atomic_ && bytes <= kMostBytesOfACall &&
+      bytes % view_.etype_bytes() == 0 && may_touch(view_.range_of(offset, bytes))) {
+    InOrder data(host_, to, bytes);
+    std::byte* at = data.data();
+    std::unique_lock lock(state_);
+    const bool found = at != nullptr && wrong_ == 0 &&
+                       view_.each_piece(offset, bytes, [&](std::int64_t place, std::int64_t piece) {
+                         const bool has = held_.copy_out(place, piece, at);
+                         at += piece;
+                         return has;
+                       });
+    if (found) ++account_.counts.reads_served;
+    lock.unlock();
+    if (found && data.give()) {
+      set_count(status, bytes);
+      return true;
     }
   }
-  return wrong;
+  if (!known || may_touch(view_.range_of(offset, bytes))) write_out();
+  return false;
 }
 
-int GatheredFile::write_together(const Ascending& pieces, std::int64_t rounds) noexcept {
-  const MpiConstants& mpi = g_world.constants;
-  const std::int64_t begin = pieces.empty() ? 0 : pieces.begin();
-  Word type = pieces.empty() ? mpi.byte : view_type(pieces.runs);
-  // Collective from here on, whatever was wrong.
-  int wrong = type == 0 ? -1 : 0;
-  const int set = g_mpi.MPI_File_set_view(second_, begin, mpi.byte, type == 0 ? mpi.byte : type,
-                                          "native", mpi.info_null);
-  if (wrong == 0) wrong = set;
-  std::int64_t done = 0;
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    const std::int64_t left = wrong == 0 ? static_cast<std::int64_t>(pieces.bytes) - done : 0;
-    const std::int64_t bytes = std::min(left, kMostBytesOfACall);
-    const int result = g_mpi.MPI_File_write_at_all(
-        second_, done, pieces.data + done, static_cast<int>(bytes), mpi.byte,
-        reinterpret_cast<void*>(status_layout(g_world.abi).ignored));
-    if (wrong == 0) wrong = result;
-    done += bytes;
-  }
-  g_mpi.MPI_File_set_view(second_, 0, mpi.byte, mpi.byte, "native", mpi.info_null);
-  if (!pieces.empty() && type != 0) g_mpi.MPI_Type_free(&type);
-  // Without a type nothing has gone out.
-  return type == 0 ? write_exactly(pieces) : wrong;
-}
-
-// What is held becomes what leaves. Others hold more meanwhile: a collective call that this rank's
-// other threads waited for could wait for them.
-void GatheredFile::begin_leaving() noexcept {
-  const std::lock_guard lock(state_);
-  held_.swap(leaving_);
-}
-
-int GatheredFile::end_leaving(int wrong) noexcept {
-  const std::lock_guard lock(state_);
-  leaving_.clear();
-  if (wrong != 0) unsaid_ = wrong;
-  if (wrong_ == 0) wrong_ = wrong;
-  return wrong;
-}
-
-// By this rank alone.
-int GatheredFile::write_leaving() noexcept {
-  int wrong = 0;
-  try {
-    wrong = write_exactly(leaving_.ascending());
-  } catch (const std::bad_alloc&) {
-    wrong = write_exactly(leaving_.as_written());
-  }
-  return end_leaving(wrong);
-}
-
-int GatheredFile::write_out() noexcept {
-  const std::lock_guard one_at_a_time(way_out_);
-  begin_leaving();
-  return leaving_.empty() ? 0 : write_leaving();
-}
-
-// What went wrong on any rank, on all of them: each rank's own error, or another's class.
-int GatheredFile::agree(int wrong) noexcept {
-  std::int64_t worst = class_of(wrong);
-  if (!reduce(&worst, 1, g_world.constants.op_max, comm_)) return wrong;
-  return wrong != 0 ? wrong : static_cast<int>(worst);
-}
-
-int GatheredFile::flush() noexcept {
-  const std::lock_guard one_at_a_time(way_out_);
-  begin_leaving();
-  Ascending pieces{{}, nullptr, 0};
-  bool ordered = true;
-  try {
-    if (!leaving_.empty()) pieces = leaving_.ascending();
-  } catch (const std::bad_alloc&) {
-    ordered = false;
-  }
-  // MPI counts the bytes of a block of a type by an int.
-  const bool small = std::all_of(pieces.runs.begin(), pieces.runs.end(),
-                                 [](const Run& run) { return run.bytes <= kMostBytesOfACall; });
-  const int earlier = std::exchange(unsaid_, 0);
-  const auto bytes = static_cast<std::int64_t>(leaving_.bytes());
-  // The least of all: begin, -end, may exchange, -rounds, -error.
-  std::int64_t least[5] = {INT64_MAX, INT64_MAX, ordered && small && exchanges_ ? 1 : 0,
-                           -((bytes + kMostBytesOfACall - 1) / kMostBytesOfACall),
-                           -class_of(earlier)};
-  if (!pieces.empty()) {
-    least[0] = pieces.begin();
-    least[1] = -pieces.end();
-  }
-  const MpiConstants& mpi = g_world.constants;
-  if (!reduce(least, 5, mpi.op_min, comm_)) return write_leaving();
-  const int said = earlier != 0 ? earlier : static_cast<int>(-least[4]);
-  if (least[3] == 0) return said;
-  bool together = least[2] != 0;
-  if (together) {
-    constexpr unsigned kHalf = 32;
-    const std::uint64_t steps = steps_of(pieces);
-    std::int64_t halves[2] = {static_cast<std::int64_t>(steps & 0xffffffffU),
-                              static_cast<std::int64_t>(steps >> kHalf)};
-    if (!reduce(halves, 2, mpi.op_sum, comm_)) return write_leaving();
-    const std::uint64_t all =
-        static_cast<std::uint64_t>(halves[0]) + (static_cast<std::uint64_t>(halves[1]) << kHalf);
-    together = fills(all, least[0], -least[1]);
-  }
-  const int wrong = agree(together           ? end_leaving(write_together(pieces, -least[3]))
-                          : leaving_.empty() ? 0
-                                             : write_leaving());
-  unsaid_ = 0;
-  return wrong != 0 ? wrong : said;
+bool GatheredFile::serve_at_pointer(const ProgramBytes& to, void* status) noexcept {
+  if (to.count == 0) return false;
+  std::int64_t position = 0;
+  const std::int64_t bytes = bytes_of(to);
+  const bool known =
+      view_.is_known() && bytes > 0 && g_mpi.MPI_File_get_position(opened_.handle, &position) == 0;
+  if (!known) write_out();
+  if (!known || !serve(position, to, status)) return false;
+  move_pointer(position, bytes);
+  return true;
 }
 
 void GatheredFile::view_is(std::int64_t displacement, Word etype, Word filetype,
                            const char* datarep) noexcept {
-  Layout unit, pattern;
-  const bool dense = datarep != nullptr && std::strcmp(datarep, "native") == 0 &&
-                     layout_of(etype, unit) && unit.dense() && unit.true_lower == 0 &&
-                     layout_of(filetype, pattern) && pattern.dense() && pattern.true_lower == 0;
-  displacement_ = displacement;
-  etype_bytes_ = dense ? unit.size : 0;
+  struct Loops {
+    std::vector<PieceLoop> all;
+    bool good = true;
+  } loops;
+  const auto add = [](void* to, const PieceLoop& loop) {
+    auto& kept = *static_cast<Loops*>(to);
+    try {
+      kept.all.push_back(loop);
+    } catch (const std::bad_alloc&) {
+      kept.good = false;
+    }
+  };
+  int etype_bytes = 0;
+  std::int64_t lower = 0, extent = 0;
+  view_.forget();
+  if (datarep == nullptr || std::strcmp(datarep, "native") != 0 ||
+      g_mpi.MPI_Type_size(etype, &etype_bytes) != 0 ||
+      g_mpi.MPI_Type_get_extent(filetype, &lower, &extent) != 0 ||
+      !host_.loops_of(filetype, &loops, add) || !loops.good) {
+    return;
+  }
+  try {
+    view_.set({displacement, etype_bytes, extent}, loops.all);
+  } catch (const std::bad_alloc&) {
+    view_.forget();
+  }
+}
+
+void GatheredFile::note() noexcept {
+  const std::lock_guard lock(state_);
+  if (std::exchange(noted_, true)) return;
+  account_.note(host_.note, opened_.name, held_.bytes() + leaving_.bytes());
 }
 
 int GatheredFile::close() noexcept {
-  const int closed = g_mpi.MPI_File_close(&second_);
-  if (comm_ != 0) g_mpi.MPI_Comm_free(&comm_);
+  note();
+  const int closed = g_mpi.MPI_File_close(&opened_.second);
+  if (opened_.comm != 0) g_mpi.MPI_Comm_free(&opened_.comm);
   return wrong_ != 0 ? wrong_ : closed;
 }
 

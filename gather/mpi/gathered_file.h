@@ -4,15 +4,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "gather/held/pieces.h"
+#include "gather/held/view.h"
+#include "gather/mpi/account.h"
 #include "gather/mpi/mpi_functions.h"
 
 namespace iotune::gather {
 
 // Bytes of the program's memory, as a call describes them.
 struct ProgramBytes {
-  const void* buffer;
+  void* buffer;  // of a write: not changed
   int count;
   Word type;
 };
@@ -25,20 +28,23 @@ struct FileIdentity {
 
 class GatheredFile {
  public:
-  // `comm` and `second` are this file's own: a communicator of its ranks, and a handle on which
-  // nothing but bytes is written.
-  GatheredFile(Word handle, Word second, Word comm, FileIdentity identity, bool exchanges,
-               Budget& budget) noexcept
-      : handle_(handle),
-        second_(second),
-        comm_(comm),
-        identity_(identity),
-        exchanges_(exchanges),
-        held_(budget),
-        leaving_(budget) {}
+  struct Opened {
+    Word handle;
+    // This file's own: a handle on which nothing but bytes is written, and a communicator of its
+    // ranks.
+    Word second, comm;
+    FileIdentity identity;
+    const char* name;  // as the program gave it
+    bool reads;        // it may be read through `handle`
+  };
+  // Keeps a copy of the name. Throws std::bad_alloc.
+  GatheredFile(const Opened& opened, const GatherHost& host, Budget& budget);
+  ~GatheredFile();
+  GatheredFile(const GatheredFile&) = delete;
+  GatheredFile& operator=(const GatheredFile&) = delete;
 
-  Word handle() const noexcept { return handle_; }
-  const FileIdentity& identity() const noexcept { return identity_; }
+  Word handle() const noexcept { return opened_.handle; }
+  const FileIdentity& identity() const noexcept { return opened_.identity; }
 
   // A write at `offset` of the view. False: it is not held, the call is to be made; what it touches
   // has been written.
@@ -46,45 +52,62 @@ class GatheredFile {
   // The same at the individual pointer, which moves as by the call.
   bool hold_at_pointer(const ProgramBytes& from, void* status) noexcept;
 
+  // A read at `offset` of the view, out of what is held. False: the call is to be made; what this
+  // rank holds there has been written.
+  bool serve(std::int64_t offset, const ProgramBytes& to, void* status) noexcept;
+  bool serve_at_pointer(const ProgramBytes& to, void* status) noexcept;
+
   // All ranks, in a blocking collective call: what any of them holds is in the file afterwards. 0,
   // or what MPI says is wrong on some rank, an error class there and on all others.
   int flush() noexcept;
   // This rank alone, all that it holds. 0, or MPI's error, which flush() returns again.
   int write_out() noexcept;
-  // Before another access of this rank: what it holds there goes out. `bytes` -1: up to the end.
-  void make_way(std::int64_t offset, std::int64_t bytes) noexcept;
 
   // The program has set this view (successfully), or changed the atomic mode.
   void view_is(std::int64_t displacement, Word etype, Word filetype, const char* datarep) noexcept;
   void atomic_is(bool atomic) noexcept { atomic_ = atomic; }
 
+  // Writes into the trace what was held so far.
+  void note() noexcept;
   // In the real close: gives back the second handle and the communicator, with all ranks. An error
   // of earlier writes, once more.
   int close() noexcept;
 
  private:
-  bool keep(std::int64_t at, const void* bytes, std::size_t count) noexcept;
-  bool may_touch(std::int64_t at, std::int64_t bytes) noexcept;
+  struct Exchange;  // what a flush needs memory for (flush.cpp)
+
+  bool begin_at_pointer(const ProgramBytes& bytes, std::int64_t& position) noexcept;
+  void move_pointer(std::int64_t position, std::int64_t bytes) noexcept;
+  NotHeld keep(std::int64_t offset, const std::byte* bytes, std::int64_t count) noexcept;
+  bool leave(NotHeld why) noexcept;
+  bool may_touch(const Range& range) noexcept;
   void begin_leaving() noexcept;
-  int write_exactly(const Ascending& pieces) noexcept;
-  int write_together(const Ascending& pieces, std::int64_t rounds) noexcept;
+  int write_runs(const std::vector<Run>& runs, const std::byte* data, std::uint64_t& writes,
+                 std::uint64_t& bytes) noexcept;
   int write_leaving() noexcept;
   int end_leaving(int wrong) noexcept;
   int agree(int wrong) noexcept;
+  // Of a flush, each collective; an error is MPI's.
+  bool agree_on_ranges(Exchange* exchange, const Ascending& pieces, const Range& all) noexcept;
+  int write_ranges(Exchange& exchange, const Ascending& pieces, bool& none_went) noexcept;
 
-  const Word handle_;
-  Word second_, comm_;
-  const FileIdentity identity_;
+  Opened opened_;
+  const GatherHost& host_;
   const bool exchanges_;  // as GatherHost's
   std::mutex way_out_;    // who has it lets bytes out, and calls MPI for that
   std::mutex state_;      // of what follows; nothing of MPI is called with it
   HeldPieces held_, leaving_;
-  // The view, where it has no holes: an etype of so many bytes, from there on. 0: it has.
-  std::int64_t displacement_ = 0, etype_bytes_ = 1;
+  View view_;
   bool atomic_ = false;
   int wrong_ = 0;   // the first of MPI's errors: nothing is held any more
   int unsaid_ = 0;  // one that flush() has not returned
+  Account account_;
+  bool noted_ = false;
 };
+
+// Of `count` words on all ranks, word by word. False where MPI has an error.
+bool reduce(const std::int64_t* own, std::int64_t* all, std::size_t count, Word operation,
+            Word comm) noexcept;
 
 // The files of this process. `find` is for each call: nullptr where the handle is not gathered.
 GatheredFile* find_file(Word handle) noexcept;

@@ -7,27 +7,70 @@
 #include <memory>
 #include <new>
 
+#include "gather/hdf5/calls.h"
+#include "gather/mpi/account.h"
 #include "gather/mpi/calls.h"
 #include "gather/mpi/gathered_file.h"
 #include "gather/mpi/interface.h"
+#include "gather/process.h"
 #include "recorder/hooks/service.h"
 
 namespace iotune::gather {
-namespace {
 
-const GatherHost* g_host = nullptr;
+const GatherHost* g_gather = nullptr;
 
 Budget& own_budget() noexcept {
-  static Budget budget(g_host->budget_bytes());
+  static Budget budget(g_gather->budget_bytes());
   return budget;
 }
 
-// Modes in which a second handle would change what the program sees, or there is nothing to write.
-bool may_gather(int amode) noexcept {
-  const int common = common_amode(g_world.abi, amode);
-  return (common & (kModeWriteOnly | kModeReadWrite)) != 0 &&
-         (common & (kModeUniqueOpen | kModeAppend | kModeSequential | kModeDeleteOnClose)) == 0;
+// Registered later than MPI's own handlers, and so called earlier. A child of fork leaves it to its
+// parent.
+void write_out_at_exit() noexcept {
+  static const pid_t process = getpid();
+  static const int registered = std::atexit([] {
+    if (getpid() == process) write_out_all();
+  });
+  static_cast<void>(registered);
 }
+
+namespace {
+
+// Modes in which a second handle would change what the program sees. nullptr: it may be gathered.
+const char* refusal_of_mode(int amode) noexcept {
+  const int common = common_amode(g_world.abi, amode);
+  if ((common & kModeUniqueOpen) != 0) return "it was opened with MPI_MODE_UNIQUE_OPEN";
+  if ((common & kModeAppend) != 0) return "it was opened with MPI_MODE_APPEND";
+  if ((common & kModeSequential) != 0) return "it was opened with MPI_MODE_SEQUENTIAL";
+  if ((common & kModeDeleteOnClose) != 0) return "it was opened with MPI_MODE_DELETE_ON_CLOSE";
+  return nullptr;
+}
+
+bool may_write(int amode) noexcept {
+  return (common_amode(g_world.abi, amode) & (kModeWriteOnly | kModeReadWrite)) != 0;
+}
+
+// While this lives an open that fails returns: its error handler is MPI_FILE_NULL's, which may be
+// one of the program's.
+class FailingOpensReturn {
+ public:
+  FailingOpensReturn() noexcept {
+    const MpiConstants& mpi = g_world.constants;
+    known_ = g_mpi.MPI_File_get_errhandler(mpi.file_null, &handler_) == 0;
+    if (known_) g_mpi.MPI_File_set_errhandler(mpi.file_null, mpi.errors_return);
+  }
+  ~FailingOpensReturn() {
+    if (!known_) return;
+    g_mpi.MPI_File_set_errhandler(g_world.constants.file_null, handler_);
+    g_mpi.MPI_Errhandler_free(&handler_);
+  }
+  FailingOpensReturn(const FailingOpensReturn&) = delete;
+  FailingOpensReturn& operator=(const FailingOpensReturn&) = delete;
+
+ private:
+  Word handler_ = 0;
+  bool known_ = false;
+};
 
 // The same access, and nothing else.
 int plain_amode(int amode) noexcept {
@@ -47,53 +90,79 @@ FileIdentity identity_of(const char* name) noexcept {
   return {status.st_dev, status.st_ino};
 }
 
-bool all_say(Word comm, bool own) noexcept {
-  const std::int64_t mine = own ? 1 : 0;
-  std::int64_t least = 0;
-  const MpiConstants& mpi = g_world.constants;
-  return g_mpi.MPI_Allreduce(&mine, &least, 1, mpi.int64, mpi.op_min, comm) == 0 && least == 1;
-}
+constexpr char kByAnotherRank[] = "another rank could not gather it";
 
-// Registered later than MPI's own handlers, and so called earlier. A child of fork leaves it to its
-// parent.
-void write_out_at_exit() noexcept {
-  static const pid_t process = getpid();
-  static const int registered = std::atexit([] {
-    if (getpid() == process) write_out_all();
-  });
-  static_cast<void>(registered);
-}
-
-// Within the program's MPI_File_open, which gave `handle` or failed here: all ranks agree.
-// `comm` is this file's own.
-void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
-  const MpiConstants& mpi = g_world.constants;
-  bool good = handle != 0 && handle != mpi.file_null && may_gather(call.amode);
-  const FileIdentity identity = good ? identity_of(call.name) : FileIdentity{};
+// nullptr where this rank can gather the file.
+const char* refusal_of(Word handle, const OpenCall& call, const FileIdentity& identity) noexcept {
+  if (handle == 0 || handle == g_world.constants.file_null) return "its open failed";
+  if (!may_write(call.amode)) return "it was opened for reading alone";
+  if (const char* const mode = refusal_of_mode(call.amode)) return mode;
+  if (g_gather->needs_answer && !g_gather->has_answer(call.info)) {
+    return "the site freezes what is set, and no stored answer gathers it";
+  }
   if (GatheredFile* const first = find_file(identity)) {
     // What this handle sees is what the first one's rank has written. It holds nothing itself.
     first->write_out();
-    good = false;
+    return "it is open already, and gathered through its first handle";
   }
+  return nullptr;
+}
+
+// With all ranks of `comm`. nullptr where all of them gather it from now on.
+const char* gather_with_all(Word comm, Word handle, const OpenCall& call,
+                            const FileIdentity& identity) noexcept {
+  const MpiConstants& mpi = g_world.constants;
   Word second = 0;
-  if (all_say(comm, good)) {
+  bool good = false;
+  {
+    const FailingOpensReturn quiet;
     good = g_mpi.MPI_File_open(comm, call.name, plain_amode(call.amode), call.info, &second) == 0;
-    std::unique_ptr<GatheredFile> file;
-    if (good) {
-      g_mpi.MPI_File_set_errhandler(second, mpi.errors_return);
-      file.reset(new (std::nothrow) GatheredFile(handle, second, comm, identity,
-                                                 g_host->exchanges(call.name), own_budget()));
-      good = file != nullptr && add_file(file.get());
-    }
-    if (all_say(comm, good)) {
-      file.release();
-      write_out_at_exit();
-      return;
-    }
-    // A handle that some ranks have and others do not cannot be closed: its close is collective.
-    if (good) remove_file(file.get());
   }
-  g_mpi.MPI_Comm_free(&comm);
+  const char* refusal = good ? nullptr : "it could not be opened a second time";
+  std::unique_ptr<GatheredFile> file;
+  if (good) {
+    g_mpi.MPI_File_set_errhandler(second, mpi.errors_return);
+    const bool reads = (common_amode(g_world.abi, call.amode) & kModeReadWrite) != 0;
+    try {
+      file = std::make_unique<GatheredFile>(
+          GatheredFile::Opened{handle, second, comm, identity, call.name, reads}, *g_gather,
+          own_budget());
+    } catch (const std::bad_alloc&) {
+      refusal = "there was no memory";
+    }
+    if (file != nullptr && !add_file(file.get())) {
+      refusal = "64 files are gathered already";
+      file.reset();
+    }
+  }
+  if (all_say(comm, refusal == nullptr)) {
+    file.release();
+    return nullptr;
+  }
+  // A handle that some ranks have and others do not cannot be closed: its close is collective.
+  if (file != nullptr) remove_file(file.get());
+  return refusal != nullptr ? refusal : kByAnotherRank;
+}
+
+// Within the program's MPI_File_open, which gave `handle` or failed here: all ranks agree.
+// `comm` is this file's own, 0 where it has none.
+void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
+  const char* refusal = "one rank alone opened it, or not all ranks of the run gather";
+  if (comm != 0) {
+    const FileIdentity identity = handle == 0 ? FileIdentity{} : identity_of(call.name);
+    refusal = refusal_of(handle, call, identity);
+    if (!all_say(comm, refusal == nullptr)) {
+      if (refusal == nullptr) refusal = kByAnotherRank;
+    } else {
+      refusal = gather_with_all(comm, handle, call, identity);
+    }
+  }
+  if (refusal == nullptr) {
+    write_out_at_exit();
+    return;
+  }
+  if (handle != 0 && may_write(call.amode)) note_refused(g_gather->note, call.name, refusal);
+  if (comm != 0) g_mpi.MPI_Comm_free(&comm);
 }
 
 }  // namespace
@@ -101,13 +170,14 @@ void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
 int open_and_gather(OpenFunction* real, const OpenCall& call) noexcept {
   const int result = real(call.comm, call.name, call.amode, call.info, call.handle);
   // Also where it failed here: it may have worked on other ranks.
-  const Word own = g_host->communicator_of_open(call.comm);
-  if (own != 0) gather_file(own, result == 0 ? *call.handle : 0, call);
+  const Word own = g_gather->communicator_of_open(call.comm);
+  gather_file(own, result == 0 ? *call.handle : 0, call);
   return result;
 }
 
 void write_out_all() noexcept {
   each_file([](GatheredFile& file) { file.write_out(); });
+  end_hdf5();
 }
 
 namespace {
@@ -118,15 +188,21 @@ bool begin(void* given) noexcept {
     host.say("IOTUNE_GATHER is neither memory nor unset: no writes are gathered");
     return false;
   }
-  g_host = &host;
+  g_gather = &host;
   host.use_mpi = [](const GatherMpi* mpi) {
     return g_world.constants.known || find_functions(*mpi);
   };
   host.replacement = in_front_of;
+  host.hdf5_replacement = in_front_of_hdf5;
   return true;
 }
 
-constinit recorder::Service g_service = {.begin = begin};
+// Of files that are open still.
+void before_trace() noexcept {
+  each_file([](GatheredFile& file) { file.note(); });
+}
+
+constinit recorder::Service g_service = {.begin = begin, .before_trace = before_trace};
 
 }  // namespace
 }  // namespace iotune::gather

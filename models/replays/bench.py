@@ -104,6 +104,8 @@ class ReplayBench(ABC):
         self.files = scratch / "files"
         self.files.mkdir()
         self.notes: list[str] = []
+        # Of an arm: what its runs have in the environment beside what all have.
+        self.services: dict[str, dict[str, str]] = {}
         # Of each run of an arm, what each of the plan's files took.
         self.file_seconds: dict[str, list[list[float]]] = {}
         self.pace: Pace = Pause(0.0)
@@ -194,6 +196,7 @@ class ReplayBench(ABC):
             "IOTUNE_TRACE": str(trace),
             # What a replay takes is no observation of the user's program.
             "XDG_DATA_HOME": str(self.scratch / "data"),
+            **self.services.get(name, {}),
         }
         if config:
             file = self.scratch / f"{name}.xml"

@@ -15,7 +15,7 @@ VERBS = (
 )
 # What a pseudo call notes, beside files, datasets and views.
 NOTED = (
-    *("setting", "decision", "decision_again", "prefetch", "sampled_out"),
+    *("setting", "decision", "decision_again", "prefetch", "gather", "sampled_out"),
     *("region_begin", "region_end", "region_sum"),
 )
 THINGS = (

@@ -184,6 +184,13 @@ PSEUDO_CALLS = [
         "number:largest_ns number:io_ns number:calls number:bytes_read number:bytes_written "
         "number:before_ns number:span_ns number:first_value number:last_value text:name",
     ),
+    (
+        "iotune_gather",
+        "notes gather",
+        "number:not_held number:held number:held_bytes number:served number:flushes "
+        "number:exchange_calls number:exchange_bytes number:piece_writes number:piece_bytes "
+        "number:alone_writes number:alone_bytes number:waiting_bytes text:file text:reason",
+    ),
 ]
 PSEUDO_FORMS = {
     "key": ("kKey", "kSigned"),

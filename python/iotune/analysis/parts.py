@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iotune import core
 from iotune.analysis.sources import Source
 from iotune.core import native_part
 from iotune.errors import Error
+from iotune.traces.log_totals import summarized
 
 ALGORITHMS = ("ours", "he2013")
 PREDICTORS = ("nest", "unit", "tree", "markov", "stride", "readahead")
@@ -114,7 +114,7 @@ def run_part(
     trace = source.trace
     result: Any
     if part.kind == "summary":
-        result = core.summarize(trace)
+        result = summarized(Path(trace))
     else:
         native = native_part()
         common = {"layers": options.layer_mask, "predictor": options.chosen_predictor}

@@ -12,7 +12,7 @@ from iotune.importing import import_log
 from iotune.traces.trace import is_trace
 
 _TRACES = ("*.iotrace", "*.iobuf")
-_LOGS = ("*.darshan",)
+_LOGS = ("*.darshan", "*.darshan.gz", "*.pfw", "*.pfw.gz")
 
 
 @dataclass(frozen=True)

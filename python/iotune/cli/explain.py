@@ -35,6 +35,7 @@ from iotune.reports.evidence import Comparison, compare_with_default
 from iotune.reports.explained import (
     distance_of,
     effect_lines,
+    gathered_lines,
     is_explained,
     matched_lines,
     needs_training,
@@ -120,6 +121,9 @@ def command(
             paragraph(
                 "no settings were looked for: this run moved no file through HDF5 or MPI-IO, and "
                 "none was read ahead"
+                if summary.has_calls
+                else "nothing was decided, and nothing can be learnt from this run or trained on "
+                "it: its log has totals and no patterns"
             )
     _next(run, files, words_for(run, trace), database)
 
@@ -181,6 +185,7 @@ def _as_json(file: FilePattern, effect: Comparison) -> dict[str, Any]:
         "of_site": effect.of_site,
         "confirmed": effect.is_confirmed,
         "prefetch": vars(file.prefetch) if file.prefetch else None,
+        "gather": vars(file.gather) if file.gather else None,
         "offered": effect.offered.as_json() if effect.offered else None,
     }
 
@@ -195,6 +200,7 @@ def _decided(file: FilePattern) -> Hashable:
         *(patterns_of(file), file.sampled_out, file.decision_source, file.decision_row),
         *(file.decision_state, file.decision_pattern, masked(file.decision_message)),
         *(settings, file.prefetch.predictor if file.prefetch else None),
+        frozenset(file.gather.not_held) if file.gather else None,
     )
 
 
@@ -237,6 +243,8 @@ def _explain(
         _say("offered", *effect.offered.lines())
     if file.prefetch is not None:
         _say("prefetch", *prefetched_lines(file.prefetch))
+    if file.gather is not None:
+        _say("gather", *gathered_lines(file.gather))
     data()
 
 

@@ -1,11 +1,15 @@
 """Make a trace of another tool's log, to show, export, compare and replay like one of iotune.
 
-  iotune import job.darshan                 Darshan with DXT (pip install 'iotune[darshan]')
+  iotune import job.darshan                 Darshan (pip install 'iotune[darshan]'), or its text
   iotune import tracer.log                  FUSE-Tracer: pid path op offset length start end
   iotune import recorder-logs/_text         Recorder, by recorder2text
+  iotune import run.strace                  strace -f -ttt -T, with -y or without
+  iotune import trace.pfw.gz                dftracer
   iotune import accesses.csv -o run.iotrace rank,file,op,offset,length,start,end
 
-The kind of log is recognised by its content. docs/import.md has the forms and what becomes of them.
+The kind of log is recognised by its content; gzip may have packed it. A log of Darshan without
+extended tracing gives totals of files and no calls. docs/import.md has the forms and what becomes
+of them.
 """
 
 from enum import Enum
@@ -22,9 +26,12 @@ class Format(str, Enum):
     """What can be read."""
 
     darshan = "darshan"
+    darshan_text = "darshan-text"
     fuse = "fuse"
     recorder = "recorder"
     csv = "csv"
+    strace = "strace"
+    dftracer = "dftracer"
 
 
 class Times(str, Enum):
@@ -50,14 +57,22 @@ def command(
         typer.Option("--timing", help="exact; call: a little rounded, smaller; pattern: smallest."),
     ] = Times.exact,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+    columns: Annotated[
+        Optional[str],
+        typer.Option(
+            "--columns",
+            metavar="NAMES",
+            help="The columns of a CSV without a head line: rank,file,op,offset,length,start,end.",
+        ),
+    ] = None,
 ) -> None:
     """Import it."""
     target = output or Path(log.resolve().name + ".iotrace")
-    done = import_log(log, target, kind.value if kind else None, times.value, force)
+    done = import_log(log, target, kind.value if kind else None, times.value, force, columns)
     for note in done.notes:
         say(note)
-    say(
-        f"{done.format}: {count_text(done.calls, 'call')} of {count_text(done.processes, 'rank')} "
-        f"written to {path_text(str(target))}"
-    )
+    what = f"{count_text(done.calls, 'call')} of {count_text(done.processes, 'rank')}"
+    if not done.calls:
+        what = f"totals of {count_text(done.ranks, 'rank')}, and no calls,"
+    say(f"{done.format}: {what} written to {path_text(str(target))}")
     next_command("iotune", "show", str(target), why="the patterns")

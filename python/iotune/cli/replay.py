@@ -23,7 +23,6 @@ from typing import IO, Annotated, Optional
 
 import typer
 
-from iotune import core
 from iotune.cli.output import (
     count_text,
     document,
@@ -49,6 +48,7 @@ from iotune.replay.plan_calls import has_hdf5_transfers, pause_rule, write_call_
 from iotune.replay.plan_trace import plan_of_trace
 from iotune.replay.replayer import find_call_replayer, find_replayer, run_plan, scratch_directory
 from iotune.reports.losses import say_losses
+from iotune.traces.log_totals import demand_calls, losses_of
 from iotune.traces.trace import Trace, open_trace
 
 _VERSION_LINE = "iotune-plan "
@@ -229,7 +229,8 @@ def _given_plan(source: Path, of_calls: bool, ranks: Optional[int]) -> _Planned:
 def _opened(source: Path) -> Trace:
     """The trace; says what is missing in it, which is not replayed."""
     trace = open_trace(source)
-    say_losses(core.losses(source))
+    demand_calls(source, "replayed")
+    say_losses(losses_of(source))
     return trace
 
 

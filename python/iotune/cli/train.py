@@ -62,13 +62,13 @@ from iotune.cli.train_method import RACE, checked, with_method
 from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
-from iotune.logstore.train_offer import offer_notes
 from iotune.models.case_groups import groups_of_cases
 from iotune.models.cases import Case, case_of_row
 from iotune.models.contest import OutOfTime
 from iotune.models.latency.kept import kept_of
 from iotune.models.measuring.paired import Gain
 from iotune.models.measuring.race import FEWEST_ROUNDS
+from iotune.models.offers import OFFERED, offer_notes
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
 from iotune.models.replays.stack import stack_of
@@ -159,14 +159,17 @@ def command(
     offer: Annotated[
         Optional[str],
         typer.Option(
-            metavar="SETTING", help="layout=log: measure the log store too; never applied."
+            metavar="SETTING",
+            help="layout=log or gather: measure the log store, or gathering, too; never applied.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train."""
-    if offer not in (None, "layout=log"):
-        raise typer.BadParameter(f"{offer}: only layout=log is offered", param_hint="--offer")
+    if offer is not None and offer not in OFFERED:
+        raise typer.BadParameter(
+            f"{offer}: only {' and '.join(OFFERED)} are offered", param_hint="--offer"
+        )
     chosen = _chosen(candidates or [])
     checked(method)
     with value_of("--budget"):
@@ -251,7 +254,7 @@ def command(
         for outcome in outcomes:
             case = outcome.case
             if offer is not None:
-                outcome.notes += offer_notes(outcome, stack_of(case), own, database)
+                outcome.notes += offer_notes(offer, outcome, stack_of(case), own, database)
             for note in [*case.notes, *outcome.notes]:
                 say(note)
             results.append(as_dict(outcome))

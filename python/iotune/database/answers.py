@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from iotune import core
-from iotune.database.offers import LogOffer, StoredOffer, stored_offers
+from iotune.database.offers import Offer, StoredOffer, stored_offers
 from iotune.traces.summary import FilePattern, RunSummary
 
 _NO_LIBRARY = "none"  # in a platform: the file does without
@@ -54,7 +54,7 @@ class Answers:
         found = self._rows.get(row)
         return None if found is None else dict(found[1])
 
-    def offer(self, run: RunSummary, file: FilePattern) -> LogOffer | None:
+    def offer(self, run: RunSummary, file: FilePattern) -> Offer | None:
         """The latest offer of the file's pattern that was measured on its platform.
 
         The pattern is that of the answer which the run was given, else the one that the database

@@ -1,4 +1,4 @@
-"""What training measured and only offers: settings that change how others can read a file.
+"""What training measured and only offers: what changes how others can read a file, or when.
 
 They stand among a database's models, under a name that no decision looks for: nothing applies them.
 """
@@ -9,11 +9,11 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Union
 
 from iotune import core
 from iotune.models.measuring.paired import Gain
 
-_NAME = "offer layout=log "
 _WRITE, _BOTH = "write", "write-then-read"
 
 
@@ -24,6 +24,13 @@ class LogOffer:
     write: Gain
     both: Gain  # written, and read back by the same ranks
     write_seconds: float  # of the ordinary file
+
+    setting: ClassVar[str] = "layout=log"
+
+    @property
+    def gains(self) -> dict[str, Gain]:
+        """By the names they are stored under."""
+        return {_WRITE: self.write, _BOTH: self.both}
 
     @property
     def is_worth_it(self) -> bool:
@@ -39,10 +46,41 @@ class LogOffer:
 
 
 @dataclass(frozen=True)
+class GatherOffer:
+    """What it would bring to let a pattern's small writes wait (docs/explain/gather.md)."""
+
+    write: Gain
+    write_seconds: float  # with none that waits
+
+    setting: ClassVar[str] = "gather"
+
+    @property
+    def gains(self) -> dict[str, Gain]:
+        """By the names they are stored under."""
+        return {_WRITE: self.write}
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether writing is faster for certain."""
+        return self.write.clears_one
+
+    @property
+    def text(self) -> str:
+        """What it would bring, in words."""
+        cost = "other ranks then see what was written at a sync or a close, and not before"
+        return f"gather: write {_text(self.write)}" + (
+            f"; {cost}" if self.is_worth_it else ": not worth it"
+        )
+
+
+Offer = Union[LogOffer, GatherOffer]
+
+
+@dataclass(frozen=True)
 class StoredOffer:
     """An offer with what it was measured on."""
 
-    offer: LogOffer
+    offer: Offer
     platform: dict[str, str]  # filesystem, mpi, hdf5, host_class
 
 
@@ -55,15 +93,15 @@ def _text(gain: Gain) -> str:
 
 
 def keep_offer(
-    database: core.Database, byte_key: str, platform: Mapping[str, str], offer: LogOffer
+    database: core.Database, byte_key: str, platform: Mapping[str, str], offer: Offer
 ) -> None:
     """Store it beside those of the same pattern before it."""
     rows = [
         f"{name} {gain.ratio:.6g} {gain.low:.6g} {gain.high:.6g} {gain.rounds}"
-        for name, gain in ((_WRITE, offer.write), (_BOTH, offer.both))
+        for name, gain in offer.gains.items()
     ]
     model = {
-        "name": _NAME + byte_key,
+        "name": f"offer {offer.setting} {byte_key}",
         "kind": "coefficients",
         "platform": 1,
         "payload": "\n".join([*rows, f"seconds {offer.write_seconds:.6g}"]) + "\n",
@@ -88,20 +126,25 @@ def stored_offers(database: core.Database) -> dict[str, list[StoredOffer]]:
     platforms = {one["id"]: one for one in stored.get("platforms", [])}
     found: dict[str, list[StoredOffer]] = {}
     for model in sorted(stored.get("models", []), key=lambda one: -float(one["made_at"])):
-        name = str(model["name"])
-        offer = _read(str(model["payload"])) if name.startswith(_NAME) else None
+        kind, _, named = str(model["name"]).partition(" ")
+        setting, _, key = named.partition(" ")
+        offer = _read(setting, str(model["payload"])) if kind == "offer" else None
         if offer is not None:
-            platform = {key: str(text) for key, text in platforms[model["platform"]].items()}
-            found.setdefault(name.removeprefix(_NAME), []).append(StoredOffer(offer, platform))
+            platform = {name: str(text) for name, text in platforms[model["platform"]].items()}
+            found.setdefault(key, []).append(StoredOffer(offer, platform))
     return found
 
 
-def _read(payload: str) -> LogOffer | None:
+def _read(setting: str, payload: str) -> Offer | None:
     found: dict[str, list[float]] = {}
     try:
         for line in payload.splitlines():
             name, *numbers = line.split()
             found[name] = [float(one) for one in numbers]
-        return LogOffer(_gain(found[_WRITE]), _gain(found[_BOTH]), found["seconds"][0])
+        if setting == LogOffer.setting:
+            return LogOffer(_gain(found[_WRITE]), _gain(found[_BOTH]), found["seconds"][0])
+        if setting == GatherOffer.setting:
+            return GatherOffer(_gain(found[_WRITE]), found["seconds"][0])
     except (KeyError, IndexError, TypeError, ValueError):
-        return None
+        pass
+    return None

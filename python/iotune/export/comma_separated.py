@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from iotune import core
 from iotune.export import Exported
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.calls import COLUMNS, CallReader
+from iotune.traces.log_totals import losses_of
 from iotune.traces.regions import REGION_COLUMNS, each_region, row_of
 
 _BATCH_ROWS = 1 << 14
@@ -42,7 +42,7 @@ class Regions:
         """Write them."""
         entries = islice(each_region(path, wanted.ranks), limit)
         rows = (tuple(row_of(one).values()) for one in entries)
-        return Exported(_write_rows(REGION_COLUMNS, rows, to), core.losses(path))
+        return Exported(_write_rows(REGION_COLUMNS, rows, to), losses_of(path))
 
 
 def _write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], to: BinaryIO) -> int:

@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from iotune import core
 from iotune.errors import Error
 from iotune.export import Exported
 from iotune.traces.call_filter import CallFilter
@@ -21,6 +20,7 @@ from iotune.traces.calls import (
     CallBatch,
     CallReader,
 )
+from iotune.traces.log_totals import losses_of
 from iotune.traces.regions import REGION_COLUMNS, each_region, row_of
 
 try:
@@ -77,7 +77,7 @@ class Regions:
             pq.write_table(table, to, compression="zstd")
         except pa.ArrowException as problem:
             raise Error(f"parquet: {' '.join(str(problem).split())}") from None
-        return Exported(len(rows), core.losses(path))
+        return Exported(len(rows), losses_of(path))
 
 
 def _utf8(name: str) -> str:

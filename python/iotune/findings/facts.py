@@ -59,6 +59,12 @@ class Facts:
         self._said = {one.path for one in self.run.files if one.is_stdout}
         self.streams: list[Stream] = [one for one in self._calls.streams if self._is_data(one.file)]
         self.files: dict[str, FilePattern] = {one.path: one for one in self.run.data_files}
+        # Of a log: what it counted of each file.
+        self.totals: dict[str, dict[str, Any]] = {
+            path: one.totals
+            for path, one in self.files.items()
+            if one.totals is not None and self._is_data(path)
+        }
 
     @functools.cached_property
     def hdf5(self) -> DatasetReader:
@@ -76,6 +82,22 @@ class Facts:
             and one.has_effect
             and (one.got or one.wanted).isdigit()
         }
+
+    @functools.cached_property
+    def totals_by_rank(self) -> Mapping[int, Sequence[float]]:
+        """Of a log, of files that not all ranks share: bytes read, bytes written, seconds in
+        transfers, seconds in metadata of each rank that has some.
+        """
+        said = (self.run.log or {}).get("by_rank") or {}
+        return {int(rank): sums for rank, sums in said.items()}
+
+    def mode_is_unknown(self, file: str, writes: bool) -> bool:
+        """Whether nobody recorded which of MPI-IO's transfers of a file were collective."""
+        return [file, "write" if writes else "read"] in self._unknown_modes
+
+    @functools.cached_property
+    def _unknown_modes(self) -> list[list[str]]:
+        return [said[:2] for said in (self.run.log or {}).get("modes", ())]
 
     @property
     def elapsed_seconds(self) -> float:
@@ -181,20 +203,33 @@ class Facts:
 
     @functools.cache  # noqa: B019 - lives as long as one look at a trace
     def striping(self, file: str) -> dict[str, str]:
-        """`striping_factor` and `striping_unit` of a file that is still there."""
+        """`striping_factor` and `striping_unit`: as a log has them, or of a file still there."""
+        stripes = self.totals.get(file, {}).get("stripes")
+        if stripes:
+            return {
+                "striping_factor": str(stripes["stripe_count"]),
+                "striping_unit": str(stripes["stripe_bytes"]),
+            }
+        if self.run.log is not None:
+            return {}  # a file of that name here is another one
         found: dict[str, str] = striping_of(file)
         return found
 
     @functools.cache  # noqa: B019
     def filesystem(self, file: str) -> str:
-        """The file system of a file's folder as this host sees it; "unknown" if it is gone."""
+        """The file system of a file's folder as this host sees it; "unknown" if it is gone.
+
+        Of a log the one that it names.
+        """
+        if self.run.log is not None and self.run.log["format"] == "darshan":
+            return str(self.totals.get(file, {}).get("file_system", "unknown"))
         return core.filesystem_of(os.path.dirname(file) or "/")
 
     @functools.cache  # noqa: B019
     def trainable(self, file: str) -> frozenset[str]:
         """The parameters that training would measure for the file; none where it has an answer."""
         known = self.files.get(file)
-        if known is None or not needs_training(known):
+        if known is None or not self.run.has_calls or not needs_training(known):
             return frozenset()
         found = prospect_of_file(self._trace, known).candidates
         return frozenset(name for one in found for name in one.settings)

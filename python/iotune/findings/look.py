@@ -21,6 +21,7 @@ from iotune.findings.rule import Rule, Sighting
 from iotune.findings.rules import RULES
 from iotune.findings.snippets.languages import fitting, language_of
 from iotune.findings.snippets.named import EXAMPLE
+from iotune.findings.totals import look_at_totals
 from iotune.traces.trace import Trace
 
 MOST_EVIDENCE = 8  # of a finding; more of the same persuades nobody
@@ -35,7 +36,7 @@ def findings_of(trace: Trace) -> Findings:
     facts = Facts(trace)
     found = []
     for rule in RULES:
-        sighting = rule.look(facts)
+        sighting = rule.look(facts) or look_at_totals(rule.id, facts)
         if sighting is not None and sighting.evidence:
             found.append(_finding(facts, rule, sighting))
     found.sort(key=_gravity)
@@ -43,6 +44,11 @@ def findings_of(trace: Trace) -> Findings:
     sampled = sum(one.sampled_out for one in facts.run.files)
     if sampled:
         limits.append(f"{sampled} files are outside of the sample that was recorded of a series")
+    if not facts.run.has_calls:
+        limits.append(
+            "what needs the calls themselves: bytes that ranks share or overlap, the order of "
+            "requests, HDF5's own calls"
+        )
     return Findings(tuple(found), tuple(one.id for one in RULES), tuple(limits))
 
 

@@ -208,9 +208,11 @@ class StreamReader:
         size = np.searchsorted(SIZE_ENDS, length, side="right")
         spread, classes = group * (len(SIZE_ENDS) + 1) + size, groups * (len(SIZE_ENDS) + 1)
         shape = (groups, len(SIZE_ENDS) + 1)
-        sums.sized[rows, 0] += np.bincount(spread, minlength=classes).reshape(shape)
+        # An empty part of a transfer is no request of any size.
+        sized = np.where(moves & (length == 0), 0, 1)
+        sums.sized[rows, 0] += _summed(spread, sized, classes).reshape(shape)
         sums.sized[rows, 1] += _summed(spread, length, classes).reshape(shape)
-        sums.sized[rows, 2] += _summed(spread, ns, classes).reshape(shape)
+        sums.sized[rows, 2] += _summed(spread, ns * sized, classes).reshape(shape)
         placed = np.flatnonzero(moves & (column["offset_bytes"] != MISSING) & (length > 0)
                                 & (column["offset_bytes"] >= 0))  # fmt: skip
         if len(placed):

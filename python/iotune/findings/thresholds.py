@@ -70,6 +70,11 @@ NARROW_BYTES = 64 << 20
 # --- Metadata and calls that move nothing ---------------------------------
 # Of one process on one file.
 MANY_OPENS = 100
+# Of the rank that spends most in metadata: this many seconds, and this much of the run.
+METADATA_SECONDS = 1.0
+METADATA_OF_RUN = 0.05
+# A call that takes longer on average waits for something else: a pipe's other end, a lock.
+LONGEST_METADATA_SECONDS = 5.0
 MANY_QUERIES = 200
 MANY_SYNCS = 16
 # Between two syncs: after more bytes than these a sync is a checkpoint.

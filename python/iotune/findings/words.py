@@ -32,6 +32,13 @@ _OF_PROGRAM = (
 )
 
 WORDS = {
+    "metadata-time": Words(
+        "Opening, asking, syncing and closing wait for a metadata server, which all jobs share.",
+        "In the totals of a log (docs/import.md) a rank spends at least "
+        f"{limit.METADATA_SECONDS:g} s and {limit.METADATA_OF_RUN:.0%} of the run in such calls, "
+        "and less in reads and writes.",
+        "A program that looks at many files and reads few of them.",
+    ),
     "small-writes": Words(
         "Each request has a price of its own, which small ones pay for few bytes.",
         f"{_OF_PROGRAM}: at least {limit.FEW_SMALL_CALLS} of them, and "

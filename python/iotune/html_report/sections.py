@@ -27,6 +27,7 @@ from iotune.html_report.heat_figure import heat_figures
 from iotune.html_report.order_section import order_blocks
 from iotune.html_report.region_figure import region_figure, region_table
 from iotune.html_report.svg import WIDTH, Table, counted, short_path
+from iotune.html_report.totals_section import totals_blocks
 from iotune.logstore import LogContainer, is_container
 from iotune.models.settings.prospects import prospect_of_file
 from iotune.reports.actual_io import done_text, reported_settings, sum_of
@@ -77,6 +78,7 @@ def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
         ),
         ("heat", "Ranks over time", "When each rank moved how many bytes.", _heat),
         ("files", "Files and datasets", "", files_blocks),
+        ("totals", "What the log counted", "", totals_blocks),
         (
             "decompositions",
             "Decompositions",

@@ -1,36 +1,80 @@
-"""Darshan logs with extended tracing (DXT), by PyDarshan.
+"""Darshan's logs, by PyDarshan: counters as totals, and calls where the log has them (DXT).
 
 PyDarshan is C underneath and trusts a log; so a process of its own reads it (darshan_worker), and
 what that says is checked here. DXT keeps the extents of MPI-IO's requests, not where data lie under
 a view: where POSIX was traced too and moved other bytes, the positions of MPI-IO are marked as
-unknown. So are those that old versions did not record.
+unknown. So are those that old versions did not record. Whether a transfer was collective the
+counters of MPI-IO say, by file and direction.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import importlib.util
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
+import zlib
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from iotune.errors import Error
-from iotune.importing.lines import LARGEST_TIME_NS, MOST_LINE_BYTES, Malformed
+from iotune.importing.darshan_said import say_of_log
+from iotune.importing.darshan_text import DarshanText
+from iotune.importing.darshan_totals import DarshanTotals
+from iotune.importing.lines import (
+    LARGEST_TIME_NS,
+    MOST_LINE_BYTES,
+    Malformed,
+    is_packed,
+    open_log,
+)
 from iotune.importing.nesting import LoggedCall, Nesting
 from iotune.importing.sink import MPI_IO, POSIX, READ, WRITE, AccessSink
 
 _MOST_HELD = 1 << 20  # calls of one rank that are sorted together
 
 
+def read_text(log: Path, sink: AccessSink) -> None:
+    """Put what darshan-parser or darshan-dxt-parser wrote into the sink."""
+    text = DarshanText(log)
+    try:
+        _Reader(log, sink).run(text.words())
+    except (Malformed, ValueError) as problem:
+        raise Error(f"{log}:{max(text.line, 1)}: {problem}") from None
+
+
 def read(log: Path, sink: AccessSink) -> None:
     """Put all segments of `log` into the sink, rank by rank."""
     if not _installed():
         raise Error(f"{log}: reading Darshan's logs needs PyDarshan: pip install 'iotune[darshan]'")
-    _Reader(log, sink).run()
+    reader = _Reader(log, sink)
+    try:
+        with _unpacked(log) as bare, contextlib.closing(_worker_lines(bare)) as lines:
+            reader.run(lines)
+    except (Malformed, ValueError, IndexError, OverflowError) as problem:
+        where = f"record {reader.record}" if reader.record else "its head"
+        raise Error(f"{log}: {where}: {problem}") from None
+
+
+@contextlib.contextmanager
+def _unpacked(log: Path) -> Iterator[Path]:
+    """The log, or what gzip packed in a file of its own: PyDarshan reads no packed ones."""
+    if not is_packed(log):
+        yield log
+        return
+    with tempfile.NamedTemporaryFile(suffix=".darshan") as bare, open_log(log) as packed:
+        try:
+            shutil.copyfileobj(packed, bare)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+            raise Malformed(f"packed by gzip, and damaged: {problem}") from None
+        bare.flush()
+        yield Path(bare.name)
 
 
 def _installed() -> bool:
@@ -46,7 +90,7 @@ class _Reader:
         self._sink = sink
         self._zero_ns = 0
         self._ranks = 0
-        self._record = 0
+        self.record = 0  # that was read last
         self._rank = -1
         self._host = b""
         self._path = b""
@@ -56,32 +100,35 @@ class _Reader:
         self._posix_files: set[bytes] = set()
         self._true: set[bytes] = set()  # files of which MPI-IO's extents are positions
         self._unplaced: set[bytes] = set()  # of this rank: MPI-IO's offsets are not in the log
+        self._totals = DarshanTotals()
+        self._traced: set[str] = set()  # paths of which there are calls
+        self._modes: dict[tuple[bytes, int], str] = {}
 
-    def run(self) -> None:
+    def run(self, lines: Iterable[list[str]]) -> None:
+        """Take what the worker says, or a text in its words. Raises Malformed, ValueError."""
         ended = False
-        with contextlib.closing(_worker_lines(self._log)) as lines:
-            try:
-                for words in lines:
-                    ended = words[0] == "end"
-                    self._take(words)
-                self._flush()
-            except (Malformed, ValueError, IndexError, OverflowError) as problem:
-                where = f"record {self._record}" if self._record else "its head"
-                raise Error(f"{self._log}: {where}: {problem}") from None
+        for words in lines:
+            ended = words[0] == "end"
+            self._take(words)
+        self._flush()
         if not ended:
-            raise Error(f"{self._log}: record {self._record}: ends before its end")
+            raise Malformed("ends before its end")
+        self._sink.totals = self._totals.made()
+        self._sink.start_ns = self._zero_ns
+        say_of_log(self._sink, self._totals, self._traced)
 
     def _take(self, words: list[str]) -> None:
         kind = words[0]
         if kind in ("r", "w"):
             self._segment(words)
         elif kind == "record":
-            self._record += 1
+            self.record += 1
             _, module, rank, host, path = words
             if int(rank) != self._rank:
                 self._flush()
             self._rank, self._host = int(rank), unquote_to_bytes(host)
             self._path = unquote_to_bytes(path)
+            self._traced.add(os.fsdecode(self._path))
             self._mpi_io = module == "DXT_MPIIO"
             if not self._mpi_io:
                 self._posix_files.add(self._path)
@@ -97,12 +144,45 @@ class _Reader:
             if command:
                 self._sink.program = os.fsdecode(command[0])
                 self._sink.arguments = [os.fsdecode(word) for word in command]
+            self._totals.ranks = self._ranks
         elif kind == "true":
             self._true.add(unquote_to_bytes(words[1]))
-        elif kind == "note":
-            self._sink.notes.append(" ".join(words[1:]))
         elif kind == "fail":
             raise Malformed(" ".join(words[1:])[:300])
+        else:
+            self._take_total(kind, words)
+
+    def _take_total(self, kind: str, words: list[str]) -> None:
+        totals = self._totals
+        if kind == "counted":
+            self.record += 1
+            _, module, rank, name, *counters = words
+            totals.take(module, int(rank), _text(name), json.loads(" ".join(counters)))
+        elif kind == "heat":
+            said = json.loads(" ".join(words[3:]))
+            totals.heat(_text(words[2]), said["width"], said["read"], said["write"])
+        elif kind == "run":
+            seconds = float(words[1])
+            if not 0 <= seconds < 1e9:
+                raise Malformed(f"a run of {words[1]} s")
+            totals.seconds = seconds
+            self._sink.version = _text(words[2])
+        elif kind == "module":
+            name = _text(words[1])
+            totals.modules.append(name)
+            if words[2] == "1":
+                totals.cut.append(name)
+        elif kind == "mount":
+            totals.mounts.append((_text(words[1]), _text(words[2])))
+
+    def _mode(self, kind: int) -> str:
+        """Of MPI-IO's transfers in this direction of the file of the record."""
+        key = (self._path, kind)
+        if key not in self._modes:
+            found = self._totals.mode(os.fsdecode(self._path), kind == WRITE)
+            self._modes[key] = found
+            self._sink.note_mode(self._path, kind, found)
+        return self._modes[key]
 
     def _segment(self, words: list[str]) -> None:
         kind, offset, length, start, end = words
@@ -117,15 +197,17 @@ class _Reader:
             if not 0 <= seconds < 1e9:  # also not a number
                 raise Malformed(f"a call {name} {word} s after the run did")
             times.append(self._zero_ns + round(seconds * 1e9))
+        way = READ if kind == "r" else WRITE
         self._held.append(
             LoggedCall(
-                READ if kind == "r" else WRITE,
+                way,
                 self._path,
                 int(offset),
                 int(length),
                 times[0],
                 times[1],
                 MPI_IO if self._mpi_io else POSIX,
+                collective=self._mpi_io and self._mode(way) == "collective",
             )
         )
         if len(self._held) >= _MOST_HELD:
@@ -153,6 +235,10 @@ class _Reader:
         for call in held:
             nesting.add(call)
         nesting.end()
+
+
+def _text(word: str) -> str:
+    return os.fsdecode(unquote_to_bytes(word))
 
 
 def _worker_lines(log: Path) -> Generator[list[str], None, None]:

@@ -1,8 +1,12 @@
-"""Prints what PyDarshan finds in a log, a line a segment. Run by darshan_log, as a script."""
+"""Prints what PyDarshan finds in a log, a line a record or segment. Run by darshan_log.
+
+First the job and what the log holds, then the counters of all records, then DXT's segments.
+"""
 
 from __future__ import annotations
 
 import bisect
+import json
 import resource
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,11 +14,14 @@ from typing import Any
 from urllib.parse import quote
 
 _MOST_MEMORY_BYTES = 4 << 30
+_TRACED = ("DXT_POSIX", "DXT_MPIIO")
+_COUNTED = ("POSIX", "MPI-IO", "STDIO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "LUSTRE")
+_OF_A_FILE = ("H5D", "PNETCDF_VAR")  # records of a part of it
 
 
 def _records(backend: Any, log: str, module: str) -> Iterator[dict[str, Any]]:
     handle = backend.log_open(log)  # of its own: a handle reads one module after the other
-    while (record := backend.log_get_dxt_record(handle, module)) is not None:
+    while (record := backend.log_get_record(handle, module, "dict")) is not None:
         yield record
     backend.log_close(handle)
 
@@ -100,12 +107,57 @@ def offset_word(module: str, offset: int) -> str:
     return "?" if not_recorded else str(offset)
 
 
-def main(log: str) -> None:
-    """Print the job, then each record with its segments, then `end`."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
+def _print_counters(backend: Any, log: str, module: str, names: Any) -> None:
+    """A line a record: the counters that are not zero; Darshan has -1 where it did not count."""
+    for record in _records(backend, log, module):
+        said = _counters_of(module, record)
+        if module in _OF_A_FILE:
+            said["file"] = names(record["file_rec_id"])
+        print("counted", module, record["rank"], quote(names(record["id"])), json.dumps(said))
+
+
+def _counters_of(module: str, record: dict[str, Any]) -> dict[str, Any]:
+    if module == "LUSTRE":
+        # A composite layout has several; before, the record was the one.
+        parts = record.get("components", [record])
+        counters = {key: int(value) for key, value in parts[0]["counters"].items()}
+        targets = parts[0].get("ost_ids", record.get("ost_ids", ()))
+        return {**counters, "osts": [int(one) for one in targets]}
+    counted = {key: int(value) for key, value in record["counters"].items() if value not in (0, -1)}
+    timed = {key: float(value) for key, value in record["fcounters"].items() if value > 0}
+    return counted | timed
+
+
+def _print_heatmap(backend: Any, log: str, names: Any) -> None:
+    for record in _records(backend, log, "HEATMAP"):
+        said = {
+            "width": float(record["bin_width_seconds"]),
+            "read": [int(one) for one in record["read_bins"]],
+            "write": [int(one) for one in record["write_bins"]],
+        }
+        print("heat", record["rank"], quote(names(record["id"])), json.dumps(said))
+
+
+def _limit_memory() -> None:
+    """What a damaged log makes PyDarshan ask for is refused, and no core is left.
+
+    Counted from here on: threads of numpy's libraries have as much stack each as `ulimit -s` says.
+    """
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    most = used + _MOST_MEMORY_BYTES
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main(log: str) -> None:
+    """Print the job, then all counters, then each traced record with its segments, then `end`."""
     import darshan.backend.cffi_backend as backend
 
+    _limit_memory()
     handle = backend.log_open(log)
     if handle["handle"] == backend.ffi.NULL:
         print("fail not a log that PyDarshan can read")
@@ -115,27 +167,31 @@ def main(log: str) -> None:
     modules = backend.log_get_modules(handle)
     start = (job["start_time_sec"], job["start_time_nsec"])
     print("job", *start, job["nprocs"], quote(str(command)))
-    traced = [name for name in ("DXT_POSIX", "DXT_MPIIO") if name in modules]
-    if not traced:
-        print("fail without extended tracing (DXT_ENABLE_IO_TRACE=1 while the program runs)")
-        return
-    for name in traced:
-        if modules[name].get("partial_flag"):
-            print(f"note {name} was cut by Darshan's memory limit while the program ran")
-
-    def records() -> Iterator[tuple[str, dict[str, Any]]]:
-        posix, mpi = (
-            _records(backend, log, name) if name in modules else iter(())
-            for name in ("DXT_POSIX", "DXT_MPIIO")
-        )
-        return _by_rank(posix, mpi)
+    library = str(job.get("metadata", {}).get("lib_ver", ""))
+    print("run", float(job["run_time"]), quote(str(job["log_ver"])), quote(library) or "-")
+    for path, kind in backend.log_get_mounts(handle):
+        print("mount", quote(path) or "-", quote(kind) or "-")
+    for name, module in modules.items():
+        print("module", quote(name), int(bool(module.get("partial_flag"))))
 
     names = backend.log_get_name_records(handle)
 
     def path_of(record: int) -> str:
         return str(names.get(record) or f"unnamed-{record}")
 
-    if len(traced) == 2:
+    for name in _COUNTED:
+        if name in modules:
+            _print_counters(backend, log, name, path_of)
+    if "HEATMAP" in modules:
+        _print_heatmap(backend, log, path_of)
+
+    def records() -> Iterator[tuple[str, dict[str, Any]]]:
+        posix, mpi = (
+            _records(backend, log, name) if name in modules else iter(()) for name in _TRACED
+        )
+        return _by_rank(posix, mpi)
+
+    if all(name in modules for name in _TRACED):
         for one in sorted(true_extents(records())):
             print("true", quote(path_of(one)))
     for module, record in records():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, cast
 
 from iotune.errors import Error
 
@@ -13,20 +16,45 @@ UTF8_MARK = b"\xef\xbb\xbf"  # before the first line of some tools' text
 LARGEST_OFFSET = (1 << 63) - 1  # and where an access ends: off_t
 LARGEST_TIME_NS = 1 << 62
 _SECONDS = re.compile(rb"(\d{1,10})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,2}))?")
-_WHOLE_FLOAT = re.compile(rb"(\d{1,19})\.0*")
+_FLOAT = re.compile(rb"(\d{1,20})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,2}))?")
+_GZIP = b"\x1f\x8b"
 
 
 class Malformed(ValueError):
     """What is wrong with a line or record; who reads it adds where."""
 
 
+def open_log(path: Path) -> IO[bytes]:
+    """The log's bytes; of one that gzip packed those that are in it. Raises OSError."""
+    file = path.open("rb")
+    packed = file.read(len(_GZIP)) == _GZIP
+    file.seek(0)
+    if not packed:
+        return file
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+
+
+def is_packed(path: Path) -> bool:
+    """Whether gzip packed it. Raises OSError."""
+    with path.open("rb") as file:
+        return file.read(len(_GZIP)) == _GZIP
+
+
 def lines_of(
     path: Path, most_bytes: int = MOST_LINE_BYTES, with_ends: bool = False
 ) -> Iterator[tuple[int, bytes]]:
     """Number and content of each line. Raises Error for one that is too long or no text."""
-    with path.open("rb") as file:
+    with open_log(path) as file:
         number = 0
-        while line := file.readline(most_bytes + 1):
+        while True:
+            try:
+                line = file.readline(most_bytes + 1)
+            except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+                raise Error(
+                    f"{path}:{number + 1}: packed by gzip, and damaged: {problem}"
+                ) from None
+            if not line:
+                return
             number += 1
             if len(line) > most_bytes:
                 raise Error(f"{path}:{number}: longer than {most_bytes >> 10} KiB: no log")
@@ -43,16 +71,31 @@ def quoted(word: bytes) -> str:
 
 def whole(word: bytes, name: str, least: int = 0, most: int = LARGEST_OFFSET) -> int:
     """An integer within its bounds, also as a table of floats has it (4096.0). Raises Malformed."""
-    written_as_float = _WHOLE_FLOAT.fullmatch(word)
-    if written_as_float:
-        word = written_as_float[1]
+    if not word.isdigit():
+        word = _without_exponent(word)
     digits = word[1:] if word[:1] == b"-" else word
-    if not digits.isdigit() or len(digits) > 20:
+    if not digits.isdigit() or len(digits.lstrip(b"0")) > 20:
         raise Malformed(f"{name} is {quoted(word)}, no number")
     value = int(word)
     if not least <= value <= most:
         raise Malformed(f"{name} is {value}, not from {least} to {most}")
     return value
+
+
+def _without_exponent(word: bytes) -> bytes:
+    """4096 of 4096.0 and 4.096e+03; what is no whole number stays as it is."""
+    match = _FLOAT.fullmatch(word)
+    if match is None:
+        return word
+    fraction, exponent = (match[2] or b"").rstrip(b"0"), int(match[3] or 0)
+    places = exponent - len(fraction)
+    digits = match[1] + fraction
+    if places >= 0:
+        return digits + b"0" * places if places < 25 else word
+    cut = len(digits) + places
+    if digits[max(cut, 0) :].strip(b"0"):
+        return word  # a part of a byte
+    return digits[: max(cut, 0)] or b"0"
 
 
 def seconds_ns(word: bytes, name: str) -> int:

@@ -279,7 +279,8 @@ class _RankFile:
             return self._put(line, OPEN, opened.path, 0, 0, True)
         closes, seeks = means.does("closes", "file"), means.does("seeks", "file")
         new_view = means.does("changes", "view")
-        if means.shared or not (means.transfer or closes or seeks or new_view):
+        known = means.transfer or not means.shared and (closes or seeks or new_view)
+        if not known:
             self.sink.left_out[line.name] += 1
             return None
         if not words:
@@ -327,7 +328,8 @@ class _RankFile:
         if kind not in _TYPE_BYTES:
             return self._leave_out(line, f"of {kind.decode('utf-8', 'backslashreplace')[:30]}")
         length, element = count * _TYPE_BYTES[kind], file.element_bytes
-        position = file.position
+        # Where the pointer that all ranks share stands is other ranks' doing.
+        position = None if means.shared else file.position
         if at:
             position = line.number(means.arguments.index("offset"), "the offset")
         self._hide(file.path, element is None or position is None)
@@ -335,7 +337,7 @@ class _RankFile:
         if element is not None:
             offset = file.displacement + offset * element
         self._put(line, WRITE if means.writes else READ, file.path, offset, length, True)
-        if not at and file.position is not None:
+        if not at and not means.shared and file.position is not None:
             file.position += length // (element or 1)
         return None
 

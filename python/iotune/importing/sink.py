@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -73,7 +74,13 @@ class AccessSink:
         self._ranks: set[int] = set()
         self._hidden: set[tuple[int, bytes]] = set()  # process and file: MPI-IO's places
         self.accesses = 0
-        self.notes: list[str] = []
+        self.notes: list[str] = []  # for who imports the log
+        self.losses: list[str] = []  # what is missing of the run: the trace keeps it
+        self.totals: dict[str, Any] | None = None  # traces/log_totals.py has their form
+        self.start_ns = 0  # of the run, since 1970, where the log says it
+        self.version = ""  # of the log's format
+        self.columns: str | None = None  # of a table without a head line, as the user names them
+        self._modes: dict[tuple[bytes, bool], str] = {}  # by file, and whether it is written
         self.left_out: Counter[str] = Counter()
         self.ranks = 0  # as the log says it; else the highest that was seen, and one
         self.program = self._log.name
@@ -146,6 +153,14 @@ class AccessSink:
         if kind <= WRITE:
             self.accesses += 1
 
+    def note_mode(self, path: bytes, kind: int, mode: str) -> None:
+        """Say whether MPI-IO's transfers of a file were collective: independent, mixed, unknown.
+
+        Of those that are mixed or unknown the calls say nothing; who calls add() passes False then.
+        """
+        if mode in ("mixed", "unknown"):
+            self._modes[path, kind == WRITE] = mode
+
     def hide_mpi_positions(self, process: int, path: bytes, hidden: bool = True) -> None:
         """Where MPI-IO's accesses of this file lie is not known from here on; or it is again."""
         if ((process, path) in self._hidden) == hidden:
@@ -161,9 +176,14 @@ class AccessSink:
         more = ", …" if len(self.left_out) > 5 else ""
         return [f"{self.left_out.total()} record(s) left out: {what}{more}"]
 
-    def end(self) -> None:
-        """Tell all processes of the run, once it is known."""
+    def end(self, format: str) -> None:
+        """Tell all processes of the run, once it is known; the first one has what the log said."""
         self.notes += self.said_left_out()
+        if not self._processes:
+            # Of totals alone: no rank, for of none there is a call.
+            self._processes[None] = self._writer.add_process(
+                {b"rank": b"-1", b"pid": b"0", b"host": b"", b"rank_from": b"log"}
+            )
         size = max(self.ranks, max(self._ranks, default=0) + 1)
         argv = "\0".join(self.arguments or [self.program])
         shared = {
@@ -176,3 +196,22 @@ class AccessSink:
         for number in self._processes.values():
             for key, value in shared.items():
                 self._writer.set_attribute(number, key, value)
+        said = self._said_of_log(format)
+        self._writer.set_attribute(min(self._processes.values()), b"log", said)
+
+    def _said_of_log(self, format: str) -> bytes:
+        modes = [
+            [os.fsdecode(path), "write" if writes else "read", mode]
+            for (path, writes), mode in sorted(self._modes.items())
+        ]
+        if any(mode == "unknown" for _, _, mode in modes):
+            self.losses.append(
+                "the log does not say which transfers of MPI-IO were collective: their mode is "
+                "unknown"
+            )
+        said = {
+            **{"format": format, "format_version": self.version, "has_calls": self.accesses > 0},
+            **{"start_ns": self.start_ns, "losses": self.losses, "modes": modes},
+            **(self.totals or {}),
+        }
+        return json.dumps(said, separators=(",", ":")).encode()

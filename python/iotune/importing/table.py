@@ -21,7 +21,7 @@ from iotune.importing.sink import (
     kind_of,
     mpi_kind_of,
 )
-from iotune.importing.table_head import Head, head_of, is_head, rows_of
+from iotune.importing.table_head import Head, head_named, head_of, is_head, rows_of
 
 _MOST_RANK = (1 << 31) - 1
 _MOST_LEVEL = 8
@@ -34,7 +34,7 @@ def read(log: Path, sink: AccessSink) -> None:
     csv.field_size_limit(_MOST_LINE_BYTES)
     rows = _Rows(log)
     try:
-        head = rows.head()
+        head = rows.head() if sink.columns is None else rows.named(sink.columns)
         times = _Times(head.places)
         if not times.starts:
             sink.notes.append(
@@ -77,6 +77,15 @@ class _Rows:
         if commented is None:
             raise Malformed("empty")
         return commented
+
+    def named(self, columns: str) -> Head:
+        """The columns as the user named them, with the first row's separator. Raises Malformed."""
+        for line in self._lines:
+            if line.strip() and not line.startswith(b"#"):
+                if not is_head(line.rstrip(b"\r\n")):
+                    self._first = line
+                return head_named(columns, line.rstrip(b"\r\n"))
+        raise Malformed("empty")
 
     def below(self, head: Head) -> Iterator[_Row]:
         """All rows. Raises Malformed, csv.Error."""
@@ -161,6 +170,7 @@ def _add(row: _Row, sink: AccessSink, head: Head, times: _Times, placer: Placer)
     word = row.word("layer") or b"posix"
     layer = _LAYERS.get(word)
     kind, collective = mpi_kind_of(op)
+    unknown_mode = kind is None
     if kind is not None:
         layer = MPI_IO
     else:
@@ -195,6 +205,8 @@ def _add(row: _Row, sink: AccessSink, head: Head, times: _Times, placer: Placer)
     length = whole(row.word("length"), "the length") if moves else 0
     placed = None
     if moves and layer == MPI_IO:
+        if unknown_mode:  # "write" may be either
+            sink.note_mode(row.word("file"), kind, "unknown")
         placed = length == 0 or bool(row.word("offset"))
     offset = whole(row.word("offset"), "the offset") if moves and row.word("offset") else 0
     if moves and not row.word("offset") and not head.any_call:

@@ -55,6 +55,18 @@ def head_of(line: bytes) -> Head:
     return Head(places, len(words), separator, "call" in names, is_export)
 
 
+def head_named(columns: str, first_row: bytes) -> Head:
+    """A head of these columns for a table that has none. Raises Malformed."""
+    text = first_row.decode("utf-8", "surrogateescape")
+    separator = max(_SEPARATORS, key=lambda one: len(_split(text, one)))
+    names = [one.strip() for one in columns.split(",")]
+    if len(_split(text, separator)) > len(names):
+        row = len(_split(text, separator))
+        raise Malformed(f"{row} columns, and --columns names {len(names)}")
+    head = head_of(separator.join(names).encode())
+    return Head(head.places, len(names), separator, False, False)
+
+
 def rows_of(lines: Iterable[str], separator: str, exact: bool = False) -> Iterable[list[str]]:
     """The words of each row; blanks around them belong to none but exact ones. Raises csv.Error."""
     return csv.reader(lines, delimiter=separator, skipinitialspace=not exact, strict=True)

@@ -1,4 +1,4 @@
-"""What is known of a run's files, in sentences: recognised, matched, effect, prefetched."""
+"""What is known of a run's files, in sentences: what was recognised, matched, gained and done."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from iotune.models.measuring.paired import Gain
 from iotune.models.settings.prospects import Prospect
 from iotune.reports.evidence import Comparison, effective_settings
 from iotune.reports.tables import count_text, seconds_text, size_text
-from iotune.traces.summary import FilePattern, PrefetchOutcome, RunSummary
+from iotune.traces.summary import FilePattern, GatherOutcome, PrefetchOutcome, RunSummary
 
 _SOURCES = {
     "exact": "the same pattern",
@@ -26,7 +26,7 @@ def is_explained(file: FilePattern) -> bool:
     """Whether there is anything to say: of files that are not in the sample only what was set."""
     if file.sampled_out:
         return bool(file.settings) or file.decision_source == "series"
-    return bool(_is_settable(file) or file.decision_source or file.prefetch)
+    return bool(_is_settable(file) or file.decision_source or file.prefetch or file.gather)
 
 
 def _is_settable(file: FilePattern) -> bool:
@@ -63,6 +63,35 @@ def prefetched_lines(done: PrefetchOutcome) -> tuple[str, ...]:
         f"{seconds_text(done.wait_seconds)} in reads, "
         f"some {seconds_text(done.saved_seconds)} saved",
     )
+
+
+def gathered_lines(done: GatherOutcome) -> tuple[str, ...]:
+    """What gathering did for a file, and why something of it was left alone."""
+    lines = []
+    if done.held_calls:
+        served = (
+            f", {count_text(done.reads_served, 'read')} served from them"
+            if done.reads_served
+            else ""
+        )
+        lines.append(
+            f"{count_text(done.held_calls, 'write')} ({size_text(done.held_bytes)}) waited; "
+            f"bytes went out at {count_text(done.flushes, 'collective call')}{served}"
+        )
+    ways = [
+        (
+            done.exchange_bytes,
+            f"exchanged in {count_text(done.exchange_calls, 'collective write')}",
+        ),
+        (done.piece_bytes, f"piece by piece in {count_text(done.piece_writes, 'write')}"),
+        (done.alone_bytes, f"by a rank alone in {count_text(done.alone_writes, 'write')}"),
+        (done.waiting_bytes, "at the end of the run"),
+    ]
+    lines += [f"{size_text(size)} {way}" for size, way in ways if size]
+    for reason, calls in done.not_held.items():
+        what = f"{count_text(calls, 'write')} not held" if calls else "not gathered"
+        lines.append(f"{what}: {reason}")
+    return tuple(lines)
 
 
 def recognised_text(run: RunSummary, file: FilePattern) -> str:

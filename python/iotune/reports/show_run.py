@@ -26,6 +26,7 @@ from iotune.reports.tables import (
     table,
     terminal_width,
 )
+from iotune.reports.totals_text import heat_lines, totals_lines
 from iotune.talk import data, next_command, print_json, printable
 from iotune.traces.chosen_trace import chosen_trace, words_for
 from iotune.traces.run_epochs import run_epochs
@@ -46,6 +47,7 @@ _COLUMNS = [
 ]
 # Python's tempfile asks so whether it may write to a folder, with these bytes.
 _MOST_DATASETS = 24  # of a file, without --all
+_LABEL = 9  # cells of what a line of totals is about
 _FOLDER_TEST = re.compile(r"/[a-z0-9_]{8}$")
 _FOLDER_TEST_BYTES = len(b"blat")
 _LOCK_TEST = re.compile(r"\.locktest\.\d+$")  # Open MPI asks so whether a folder has locks
@@ -78,6 +80,8 @@ def print_run(
     say_losses(run.warnings)
     paragraph(_headline(run))
     paragraph(_totals(run))
+    if run.log and run.log["heatmap"] and not wanted:
+        _print_lines(heat_lines(run.log["heatmap"]))
     if trace is not None and not wanted:
         print_epochs(trace, run)
     for note in [] if wanted else run.notes:
@@ -138,9 +142,10 @@ def _headline(run: RunSummary) -> str:
     parts = [
         run.program_name or run.program or "?",
         count_text(*run.members),
-        count_text(run.nodes, "node"),
+        # Logs of totals name no hosts.
+        *([count_text(run.nodes, "node")] if run.has_calls else []),
         f"{run.elapsed_seconds:.2f} s",
-        count_text(run.calls, "call"),
+        count_text(run.calls, "call") if run.has_calls else f"totals of {run.log_name}",
     ]
     return ", ".join(parts + [text for text in (run.mpi, run.hdf5 and f"HDF5 {run.hdf5}") if text])
 
@@ -171,7 +176,7 @@ def _moved(written: int, read: int) -> str:
 
 def _is_idle(file: FilePattern) -> bool:
     """Whether there is nothing to say of it: a folder, a test, a file only looked at."""
-    moved_nothing = file.bytes == 0 and not file.datasets
+    moved_nothing = file.bytes == 0 and not file.datasets and not file.stdio_beside
     unasked = not file.settings and not file.sampled_out and file.prefetch is None
     if unasked and _FOLDER_TEST.search(file.path) and not file.bytes_read:
         moved_nothing = moved_nothing or file.bytes_written == _FOLDER_TEST_BYTES
@@ -184,11 +189,21 @@ def _print_file(file: FilePattern, run: RunSummary, most: int | None) -> None:
         _headed(file.path, "not in the sample that was recorded of its series")
         return
     moved = _moved(file.bytes_written, file.bytes_read)
-    if file.io_seconds > 0:
+    if file.stdio_beside and not file.bytes:
+        moved = "by stdio alone"
+    elif file.io_seconds > 0:
         rate = rate_text(file.bytes / file.io_seconds)
         moved += f" in {seconds_text(file.io_seconds)} ({rate})"
     _headed(file.path, moved)
     _print_datasets(file, run, most)
+    if file.totals is not None and (most is None or not file.datasets):
+        _print_lines(totals_lines(file.totals, run.ranks))
+
+
+def _print_lines(lines: Iterable[tuple[str, str]]) -> None:
+    """What each is about, and the text beside it."""
+    for label, text in lines:
+        paragraph(f"{label:<{_LABEL - 1}} {text}", indent=2, more=_LABEL)
 
 
 def _print_alike(group: Alike, run: RunSummary, most: int | None) -> None:
@@ -206,9 +221,12 @@ def _print_alike(group: Alike, run: RunSummary, most: int | None) -> None:
     _headed(
         group.name,
         f"{len(files)} files: {_moved(written, read)} in all, {each}; the "
-        f"{'largest' if group.is_mixed else 'first'} one:",
+        f"{'largest' if group.is_mixed or not run.has_calls else 'first'} one:",
     )
-    _print_datasets(group.largest if group.is_mixed else files[0], run, most)
+    shown = group.largest if group.is_mixed or not run.has_calls else files[0]
+    _print_datasets(shown, run, most)
+    if shown.totals is not None and not shown.datasets:
+        _print_lines(totals_lines(shown.totals, run.ranks))
 
 
 def _headed(path: str, text: str) -> None:

@@ -9,10 +9,12 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from iotune.core import native_part
 from iotune.traces.call_filter import CallFilter
+from iotune.traces.log_totals import losses_of_log
 
 # Columns, as docs/reading.md explains them.
 SMALL_NUMBERS = ("rank", "process", "thread", "level")
@@ -97,6 +99,7 @@ class CallReader:
         batch_rows: int = BATCH_ROWS,
     ):
         wanted = wanted or CallFilter()
+        self._path = Path(path)
         self.columns = tuple(columns)
         self._left = limit
         self._batch_rows = batch_rows
@@ -141,7 +144,7 @@ class CallReader:
     @property
     def losses(self) -> list[str]:
         """What of the run is missing or damaged, in words."""
-        return list(self._native.losses())
+        return [*losses_of_log(self._path), *self._native.losses()]
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,26 @@ class PrefetchOutcome:
 
 
 @dataclass
+class GatherOutcome:
+    """What gathering did for a file: over all ranks."""
+
+    ranks: int = 0  # that gathered it
+    held_calls: int = 0
+    held_bytes: int = 0
+    reads_served: int = 0  # reads out of what is held
+    flushes: int = 0  # collective calls that let something out
+    exchange_calls: int = 0  # collective writes of these
+    exchange_bytes: int = 0
+    piece_writes: int = 0  # in a flush, by each rank piece by piece
+    piece_bytes: int = 0
+    alone_writes: int = 0  # outside of a flush
+    alone_bytes: int = 0
+    waiting_bytes: int = 0  # held still when the trace was written
+    # Why something was not held, with the number of calls; 0: nothing of the file is.
+    not_held: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
 class FilePattern:
     """One file of the run."""
 
@@ -104,6 +124,8 @@ class FilePattern:
     decision_state: str = ""
     settings: list[SettingOutcome] = field(default_factory=list)
     prefetch: PrefetchOutcome | None = None  # None: nothing was prefetched
+    totals: dict[str, Any] | None = None  # of an imported log: docs/import.md, "Totals"
+    gather: GatherOutcome | None = None  # None: gathering was not asked for
 
     @property
     def dominant(self) -> DatasetPattern | None:
@@ -129,6 +151,11 @@ class FilePattern:
     def bytes(self) -> int:
         """Moved in both directions."""
         return self.bytes_written + self.bytes_read
+
+    @property
+    def stdio_beside(self) -> bool:
+        """Whether a log counted bytes of stdio beside the file's."""
+        return self.totals is not None and bool(self.totals.get("stdio_beside"))
 
 
 @dataclass
@@ -190,11 +217,23 @@ class RunSummary:
     regions: list[RegionPattern] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # of how it ended, where nothing is missing
+    log: dict[str, Any] | None = None  # what it was imported from; None: a run of iotune's own
 
     @property
     def data_files(self) -> list[FilePattern]:
         """Its files but those that stdout went to."""
         return [one for one in self.files if not one.is_stdout]
+
+    @property
+    def has_calls(self) -> bool:
+        """False for a log of totals alone: patterns and places are not known."""
+        return self.log is None or bool(self.log["has_calls"])
+
+    @property
+    def log_name(self) -> str:
+        """The format of the log that it was imported from, with its version."""
+        log = self.log or {}
+        return " ".join(str(log[key]) for key in ("format", "format_version") if log.get(key))
 
     @property
     def members(self) -> tuple[int, str]:
@@ -228,5 +267,7 @@ def run_summary(source: Mapping[str, Any]) -> RunSummary:
         file.settings = [_build(SettingOutcome, one) for one in entry.get("settings", [])]
         prefetch = entry.get("prefetch")
         file.prefetch = _build(PrefetchOutcome, prefetch) if prefetch else None
+        gather = entry.get("gather")
+        file.gather = _build(GatherOutcome, gather) if gather else None
         result.files.append(file)
     return result

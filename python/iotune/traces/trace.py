@@ -13,6 +13,7 @@ from iotune import core
 from iotune.errors import Error
 from iotune.traces.call_filter import CallFilter, Ranks, Time, Words, call_filter
 from iotune.traces.calls import BATCH_ROWS, COLUMNS, Call, CallReader, calls
+from iotune.traces.log_totals import summarized
 from iotune.traces.regions import each_region
 from iotune.traces.summary import RunSummary, run_summary
 
@@ -28,8 +29,8 @@ class Trace:
 
     @functools.cached_property
     def raw_summary(self) -> dict[str, Any]:
-        """The analyzer's own result, for `--json`."""
-        return core.summarize(self.path)
+        """The analyzer's own result with what the run's log says, for `--json`."""
+        return summarized(self.path)
 
     @functools.cached_property
     def summary(self) -> RunSummary:

@@ -49,6 +49,7 @@ def command(
 ) -> None:
     """Print the conflicts, file by file, and what of them is properly synchronised."""
     from iotune.traces.chosen_trace import chosen_trace
+    from iotune.traces.log_totals import demand_calls
     from iotune.verify.elements import with_elements
     from iotune.verify.remembered import remember
     from iotune.verify.show import show_answer, show_verdicts, verdicts_json
@@ -57,6 +58,8 @@ def command(
     given: list[Optional[Path]] = [*traces] if traces else [None]
     runs = [chosen_trace(one) for one in given]
     paths = [one.path for one in runs]
+    for path in paths:
+        demand_calls(path, "verified")
     found = with_elements(paths, verdicts_of(paths))
     if len(runs) == 1 and found.order_recorded:
         remember(runs[0], found)

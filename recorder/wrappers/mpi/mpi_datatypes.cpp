@@ -285,8 +285,8 @@ bool DatatypeRuns::append_array(const Contents& made, int depth, bool whole) noe
   std::int64_t step = 0;
   if (!append_child(made.type(0), depth, child, step)) return false;
   const std::size_t begin = child.begin;
-  if (is_subarray && whole && !cut_ && child.end == begin + 1 && runs_[begin].offset == 0 &&
-      runs_[begin].count == 1 && runs_[begin].bytes == step) {
+  if (arrays_ == Arrays::kAsDimensions && is_subarray && whole && !cut_ && child.end == begin + 1 &&
+      runs_[begin].offset == 0 && runs_[begin].count == 1 && runs_[begin].bytes == step) {
     subarray_ = {n, step, {}, {}, {}};
     for (int d = 0; d < n; ++d) {
       const int from = fortran ? n - 1 - d : d;

@@ -32,7 +32,11 @@ class DatatypeRuns {
   // More are cut off: an index list of millions is the program's to keep.
   static constexpr std::size_t kMost = 1024;
 
-  explicit DatatypeRuns(const MpiApi& mpi) noexcept : mpi_(mpi) {}
+  // How an array of a dense element is kept: as its dimensions alone, or as runs like all else.
+  enum class Arrays : std::uint8_t { kAsDimensions, kAsRuns };
+
+  explicit DatatypeRuns(const MpiApi& mpi, Arrays arrays = Arrays::kAsDimensions) noexcept
+      : mpi_(mpi), arrays_(arrays) {}
   ~DatatypeRuns();
   DatatypeRuns(const DatatypeRuns&) = delete;
   DatatypeRuns& operator=(const DatatypeRuns&) = delete;
@@ -77,6 +81,7 @@ class DatatypeRuns {
   static constexpr std::uint32_t kMostSteps = 1u << 17;
 
   const MpiApi& mpi_;
+  const Arrays arrays_;
   Run* runs_ = nullptr;
   std::size_t size_ = 0;
   std::uint32_t steps_ = 0;

@@ -1,69 +1,150 @@
-"""Small independent writes of MPI-IO, bare, under iotune, and gathered: from open to close."""
+"""Small independent writes of MPI-IO, bare, under iotune, and gathered: from open to close.
+
+Two ranks, one a core; then 4 and 8 ranks with the yield shim in every arm. Beside times, the calls
+that reach the file system, which are counted in a recorded run of each arm.
+"""
 
 from __future__ import annotations
 
+import argparse
 import functools
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench import native, paired
 from support import preloaded
 
-RANKS = 2
-# way, pieces a rank, bytes of a piece, the goal
+CORES = 2
+FEWER_CALLS = 1000.0  # that reach the file system, where everything is exchanged
+LEFT_ALONE = 0.98  # of the bare speed, at least: programs without small writes
+WRITES = ("write", "pwrite", "writev", "pwritev")
+ARMS = ("bare", "recorded", "gathered", "trained")
+# What training finds for the flush on a local disk: each rank writes its own, sieved.
+TRAINED = "romio_cb_write disable\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    way: str  # of piece_writes.c
+    pieces: int  # a rank
+    size: int  # bytes of a piece
+    goal: float | None  # bare over gathered
+    trained: float | None = None  # bare over gathered, with TRAINED
+    ranks: int = CORES
+    fewer_calls: bool = False  # FEWER_CALLS is its goal
+
+    @property
+    def text(self) -> str:
+        return f"{self.ranks} x {self.pieces} pieces of {self.size} bytes, {self.way}"
+
+
 CASES = (
-    ("cyclic", 300_000, 8, 5.0),
-    ("cyclic", 300_000, 20, 5.0),
-    ("cyclic", 300_000, 64, 5.0),
-    ("part", 1_000_000, 20, 8.0),
+    Case("cyclic", 300_000, 8, 5.0, 12.0, fewer_calls=True),
+    Case("cyclic", 300_000, 20, 5.0, 12.0, fewer_calls=True),
+    Case("cyclic", 300_000, 64, 5.0, 12.0, fewer_calls=True),
+    Case("columns", 300_000, 64, 3.0, fewer_calls=True),
+    Case("part", 1_000_000, 20, 8.0),
+    # As IOR's strided transfers without -c: each rank a transfer of every segment.
+    Case("ior", 20_000, 2048, None),
+    Case("ior", 20_000, 2048, None, ranks=4),
+    Case("ior", 10_000, 2048, None, ranks=8),
+    Case("cyclic", 100_000, 64, None, ranks=4),
+    Case("cyclic", 50_000, 64, None, ranks=8),
+    # No small write: nothing waits.
+    Case("large", 200, 1 << 20, LEFT_ALONE),
 )
+
+
+class Runs:
+    """Runs of the arms of a case, each with a file of its own."""
+
+    def __init__(self, build: Path, out: Path, scratch: Path, shm: Path) -> None:
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "mpich"], capture_output=True,
+                               text=True, check=True).stdout.split()  # fmt: skip
+        self.program = native.compiled("piece_writes.c", out / "native", flags)
+        self.library = (build / "lib" / "libiotune.so").resolve()
+        self.json = build / "bin" / "trace_json"
+        self.scratch, self.shm = scratch, shm
+        self.shim = native.yield_shim(build)
+        self.hints = scratch / "hints"
+        self.hints.write_text(TRAINED)
+
+    def seconds(self, arm: str, case: Case) -> float:
+        env = preloaded.plain_environment()
+        for kind in ("DATA", "STATE", "CONFIG"):
+            env[f"XDG_{kind}_HOME"] = str(self.scratch / kind.lower())
+        libraries = [self.shim] if case.ranks > CORES else []
+        if arm != "bare":
+            libraries.insert(0, self.library)
+            env |= {"IOTUNE_TRACE": str(self.trace), "IOTUNE_DB": "none",
+                    "IOTUNE_BUFFER_DIR": str(self.shm)}  # fmt: skip
+        if libraries:
+            env |= preloaded.variables(*libraries)
+        if arm in ("gathered", "trained"):
+            env["IOTUNE_GATHER"] = "memory"
+        if arm == "trained":
+            env["ROMIO_HINTS"] = str(self.hints)
+        words = [case.way, self.file(arm), case.pieces, case.size]
+        done = subprocess.run(
+            ["mpirun.mpich", "-n", str(case.ranks), str(self.program), *map(str, words)], env=env,
+            check=True, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        return float(done.stdout)
+
+    @property
+    def trace(self) -> Path:
+        return self.scratch / "run.iotrace"
+
+    def file(self, arm: str) -> Path:
+        return self.scratch / arm
+
+    def calls(self, arm: str, case: Case) -> int:
+        """Writes of POSIX to the file, of all ranks."""
+        self.seconds(arm, case)
+        found = subprocess.run([str(self.json), "calls", str(self.trace)], check=True,
+                               stdout=subprocess.PIPE, text=True)  # fmt: skip
+        return sum(json.loads(line)["name"] in WRITES for line in found.stdout.splitlines())
+
+
+def measure(table: paired.Table, runs: Runs, case: Case, options: argparse.Namespace) -> None:
+    arms = [arm for arm in ARMS if arm != "trained" or case.trained is not None]
+    comparison = paired.compare(
+        case.text, {arm: functools.partial(runs.seconds, arm, case) for arm in arms},
+        options.rounds, seed=options.seed,
+    )  # fmt: skip
+    if len({runs.file(arm).read_bytes() for arm in arms}) != 1:
+        raise paired.ArmFailed(f"{case.text}: the files differ")
+    table.keep(comparison)
+    table.add(f"{case.text}, bare, seconds", comparison.median("bare"))
+    table.add(f"{case.text}, recorded, over bare", comparison.ratio("recorded", "bare"))
+    for arm, goal in (("gathered", case.goal), ("trained", case.trained)):
+        if arm not in arms:
+            continue
+        ratio = comparison.ratio("bare", arm)
+        if goal is None:
+            table.add(f"{case.text}, bare over {arm}", ratio)
+        else:
+            table.judge(f"{case.text}, bare over {arm}", ratio, paired.at_least(goal))
+    if case.fewer_calls:
+        fewer = runs.calls("recorded", case) / max(1, runs.calls("gathered", case))
+        table.add(f"{case.text}, calls that reach the file system, recorded over gathered",
+                  fewer, paired.at_least(FEWER_CALLS))  # fmt: skip
 
 
 def main() -> int:
     options = paired.arguments(__doc__, rounds=7)
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "mpich"], capture_output=True,
-                           text=True, check=True).stdout.split()  # fmt: skip
-    program = native.compiled("piece_writes.c", options.out / "native", flags)
-    library = (options.build / "lib" / "libiotune.so").resolve()
     table = paired.Table("gather")
     with tempfile.TemporaryDirectory(prefix="iotune-gather-", dir="/var/tmp") as folder:
-        scratch = Path(folder)
         shm = Path(tempfile.mkdtemp(prefix="iotune-gather-", dir="/dev/shm"))
-
-        def arm(name: str, case: tuple[str, int, int]) -> float:
-            env = preloaded.plain_environment()
-            for kind in ("DATA", "STATE", "CONFIG"):
-                env[f"XDG_{kind}_HOME"] = str(scratch / kind.lower())
-            if name != "bare":
-                env |= preloaded.variables(library)
-                env |= {"IOTUNE_TRACE": str(scratch / "run.iotrace"), "IOTUNE_DB": "none",
-                        "IOTUNE_BUFFER_DIR": str(shm)}  # fmt: skip
-            if name == "gathered":
-                env["IOTUNE_GATHER"] = "memory"
-            words = [case[0], scratch / name, case[1], case[2]]
-            done = subprocess.run(
-                ["mpirun.mpich", "-n", str(RANKS), str(program), *map(str, words)], env=env,
-                check=True, stdout=subprocess.PIPE,
-            )  # fmt: skip
-            return float(done.stdout)
-
         try:
-            for way, pieces, size, goal in CASES:
-                what = f"{RANKS} x {pieces} pieces of {size} bytes, {way}"
-                arms = {name: functools.partial(arm, name, (way, pieces, size))
-                        for name in ("bare", "recorded", "gathered")}  # fmt: skip
-                comparison = paired.compare(what, arms, options.rounds, seed=options.seed)
-                contents = {(scratch / name).read_bytes() for name in arms}
-                if len(contents) != 1:
-                    raise paired.ArmFailed(f"{what}: the files differ")
-                table.keep(comparison)
-                table.add(f"{what}, bare, seconds", comparison.median("bare"))
-                table.add(f"{what}, recorded, over bare", comparison.ratio("recorded", "bare"))
-                table.judge(f"{what}, bare over gathered", comparison.ratio("bare", "gathered"),
-                            paired.at_least(goal))  # fmt: skip
+            runs = Runs(options.build, options.out, Path(folder), shm)
+            for case in CASES:
+                measure(table, runs, case, options)
         finally:
             shutil.rmtree(shm, ignore_errors=True)
     return table.finish(options.out)

@@ -1,8 +1,9 @@
 /* piece_writes WAY FILE PIECES BYTES
  *
- * Each rank writes PIECES pieces of BYTES bytes by MPI_File_write_at: "cyclic" in turn with the
- * others, "part" all of its own behind each other. Rank
- * 0 prints seconds from the open to the slowest rank's return from the close. */
+ * Each rank writes PIECES pieces of BYTES bytes by MPI_File_write_at: "cyclic" and "large" in turn
+ * with the others, "part" all of its own behind each other, "ior" four of its own in each segment,
+ * "columns" in turn with the others, through a view with holes. Rank 0 prints seconds from the open
+ * to the slowest rank's return from the close. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const long pieces = atol(argv[3]);
   const int bytes = atoi(argv[4]);
-  const int is_part = strcmp(argv[1], "part") == 0;
+  const int is_part = strcmp(argv[1], "part") == 0, is_ior = strcmp(argv[1], "ior") == 0;
+  const int is_columns = strcmp(argv[1], "columns") == 0;
   char* const piece = malloc((size_t)bytes);
   if (rank == 0) MPI_File_delete(argv[2], MPI_INFO_NULL);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -26,9 +28,21 @@ int main(int argc, char** argv) {
                     &file) != MPI_SUCCESS) {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
+  if (is_columns) {
+    MPI_Datatype cell, row;
+    MPI_Type_contiguous(bytes, MPI_BYTE, &cell);
+    MPI_Type_create_resized(cell, 0, (MPI_Aint)bytes * ranks, &row);
+    MPI_Type_commit(&row);
+    MPI_File_set_view(file, (MPI_Offset)rank * bytes, MPI_BYTE, row, "native", MPI_INFO_NULL);
+    MPI_Type_free(&row);
+    MPI_Type_free(&cell);
+  }
   for (long i = 0; i < pieces; ++i) {
     memset(piece, (int)(i * 31 + rank), (size_t)bytes);
-    const MPI_Offset at = is_part ? rank * pieces + i : i * ranks + rank;
+    const MPI_Offset at = is_part      ? rank * pieces + i
+                          : is_columns ? i
+                          : is_ior     ? (i / 4 * ranks + rank) * 4 + i % 4
+                                       : i * ranks + rank;
     if (MPI_File_write_at(file, at * bytes, piece, bytes, MPI_BYTE, MPI_STATUS_IGNORE) !=
         MPI_SUCCESS) {
       MPI_Abort(MPI_COMM_WORLD, 1);

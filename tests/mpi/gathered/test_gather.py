@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from support.mpis import compiled, find_mpi, use
+from support.mpis import compiled, find_mpi, hdf5_flags, use
 from support.place import Place, main, not_verified
 from support.preloaded import Done
 from support.small_disk import small_disk
@@ -13,6 +16,13 @@ RANKS, PIECES = 2, 500
 SEEDS = range(1, 13)
 # Where nothing is held, or not joined; and where everything goes out in a few calls.
 ONE_BY_ONE = ("holes", "unique", "deleted", "self", "atomic")
+PIECE_BY_PIECE = """<Parameters><Middleware_Layer>
+<romio_cb_write>disable</romio_cb_write><romio_ds_write>disable</romio_ds_write>
+</Middleware_Layer></Parameters>
+"""
+# Of gathered_views.c: those whose bytes fill ranges, and the most calls that write all of them.
+VIEWS = {"view": 20, "subarray": 20, "islands": 130, "large": 30, "permuted": 20, "reads": 20,
+         "holes": None, "null-type": None, "unsieved": None}  # fmt: skip
 WAYS = ("plain", "write-only", "finalize", "abort", "exit", *ONE_BY_ONE)
 
 
@@ -24,6 +34,16 @@ def gathered(place: Place, *command: object, **how: object) -> Done:
 def writes_of(place: Place) -> int:
     """Calls of the last run that wrote to a file, of POSIX."""
     return sum(call["name"] in ("write", "pwrite", "pwritev", "writev") for call in place.calls())
+
+
+def reads_of(place: Place, file: Path) -> int:
+    """Calls of the last run that read `file`, of POSIX."""
+    return sum(call["name"] in ("read", "pread") and call.get("file") == str(file)
+               for call in place.calls())  # fmt: skip
+
+
+def notes_of(place: Place) -> list[dict[str, Any]]:
+    return [dict(one["arguments"]) for one in place.calls() if one["name"] == "iotune_gather"]
 
 
 def bytes_of_the_first(content: bytes) -> list[bytes]:
@@ -82,33 +102,201 @@ def ways(name: str) -> Callable[[Place], None]:
     return case
 
 
-def full(place: Place) -> None:
-    """No space: the error comes out of the next collective call, on every rank."""
+def views(name: str) -> Callable[[Place], None]:
+    """Views with holes, and pieces with holes between them.
+
+    No byte that nobody wrote is written, and a rank reads what it wrote.
+    """
+
+    def case(place: Place) -> None:
+        mpi = find_mpi(name)
+        if mpi is None:
+            return
+        use(place, mpi)
+        program = compiled(place, mpi, "gathered_views.c")
+        for way, most in VIEWS.items():
+            files = [place.scratch / "bare", place.scratch / "gathered"]
+            done = [place.mpi(RANKS, program, way, files[0], PIECES, preload=False),
+                    gathered(place, program, way, files[1], PIECES)]  # fmt: skip
+            place.right(done[1], way)
+            assert done[0].status == done[1].status, (way, done)
+            assert done[0].out == done[1].out, (way, done)
+            assert files[0].read_bytes() == files[1].read_bytes(), way
+            if mpi.romio and most is not None:
+                assert writes_of(place) < most, (way, writes_of(place))
+            if way == "reads":
+                assert reads_of(place, files[1]) == 0, reads_of(place, files[1])
+            for one in files:
+                one.unlink()
+
+    return case
+
+
+def notes(place: Place) -> None:
+    """The trace and explain say what was held, how it went out, and why something was not."""
     mpi = find_mpi("mpich-4")
     if mpi is None:
         return
     use(place, mpi)
     program = compiled(place, mpi, "gathered_ways.c")
+    gathered(place, program, "plain", place.scratch / "f", PIECES)
+    held = notes_of(place)
+    assert [one["reason"] for one in held] == [""] * RANKS, held
+    assert {one["held"] for one in held} == {PIECES}, held
+    assert {(one["flushes"], one["exchange_calls"]) for one in held} == {(1, 1)}, held
+    assert sum(one["exchange_bytes"] for one in held) == RANKS * PIECES * 8, held
+    for way, reason in (("unique", "MPI_MODE_UNIQUE_OPEN"), ("self", "one rank alone"),
+                        ("deleted", "MPI_MODE_DELETE_ON_CLOSE")):  # fmt: skip
+        gathered(place, program, way, place.scratch / way, PIECES)
+        assert {one["not_held"] for one in notes_of(place)} == {0}, way
+        assert all(reason in one["reason"] for one in notes_of(place)), (way, notes_of(place))
+    gathered(place, program, "atomic", place.scratch / "a", PIECES)
+    why = [one for one in notes_of(place) if one["reason"]]
+    assert [(one["not_held"], one["reason"]) for one in why] == [(PIECES, "in atomic mode")] * RANKS
+    # Before the trace: what waits when MPI ends is in no file yet.
+    gathered(place, program, "finalize", place.scratch / "e", PIECES)
+    assert {one["waiting_bytes"] for one in notes_of(place)} == {PIECES * 8}
+
+
+def trained(place: Place) -> None:
+    """What is set for the file says how it is written together: here piece by piece."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    config = place.scratch / "config.xml"
+    config.write_text(PIECE_BY_PIECE)
+    file = place.scratch / "f"
+    place.right(gathered(place, program, "plain", file, PIECES, IOTUNE_CONFIG=config), "trained")
+    assert {one["exchange_calls"] for one in notes_of(place)} == {1}
+    assert writes_of(place) == RANKS * PIECES, writes_of(place)
+    assert file.stat().st_size == RANKS * PIECES * 8
+
+
+def fatal(place: Place) -> None:
+    """The second open fails, and the handler of failing opens ends programs: nothing happens."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_views.c")
+    files = [place.scratch / "bare", place.scratch / "gathered"]
+    place.right(place.mpi(RANKS, program, "fatal", files[0], PIECES, preload=False), "bare")
+    # No trace: there is no descriptor for it either when the file is opened.
+    place.right(gathered(place, program, "fatal", files[1], PIECES), "fatal")
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def frozen(place: Place) -> None:
+    """Where the site freezes what is set, nothing is held without a stored answer."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    site = place.scratch / "site.conf"
+    site.write_text("freeze = yes\n")
+    done = gathered(place, program, "plain", place.scratch / "f", PIECES, IOTUNE_SITE_CONFIG=site)
+    place.right(done)
+    assert writes_of(place) >= RANKS * PIECES
+    assert all("freezes" in one["reason"] for one in notes_of(place)), notes_of(place)
+
+
+def linked_with_hdf5(place: Place) -> None:
+    """MPI_File calls of a program that is linked to HDF5 are its own, not HDF5's."""
+    mpi = find_mpi("mpich-4")
+    flags = hdf5_flags("hdf5-mpich")
+    if mpi is None or flags is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c", "-Wl,--no-as-needed", *flags)
+    place.right(gathered(place, program, "plain", place.scratch / "f", PIECES))
+    assert writes_of(place) < 20, writes_of(place)
+
+
+def error_of_full_disk(place: Place, program: Path, count: int) -> None:
+    """No space: the next collective call fails on every rank, and so does the close."""
     with small_disk("size=64k") as disk:
         if disk is None:
             not_verified("a full disk: no right to mount one")
             return
-        done = gathered(place, program, "full", disk / "f", 20000)
+        done = gathered(place, program, "full", disk / "f", count)
         place.right(done, "full")
         assert done.out.splitlines() == [b"error error"] * RANKS, done
 
 
-def hdf5_is_left_alone(place: Place) -> None:
-    """What a library writes for itself is never held."""
+def full(place: Place) -> None:
+    mpi = find_mpi("mpich-4")
+    if mpi is not None:
+        use(place, mpi)
+        error_of_full_disk(place, compiled(place, mpi, "gathered_ways.c"), 20000)
+
+
+def hdf5_ways(place: Place) -> None:
+    """However a program of HDF5 ends, and whatever it writes: the same data, output and status."""
+    mpi = find_mpi("mpich-4")
+    flags = hdf5_flags("hdf5-mpich")
+    if mpi is None or flags is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "hdf5_ways.c", *flags)
+    for way in ("plain", "kinds", "alone", "finalize", "exit"):
+        files = [place.scratch / "bare.h5", place.scratch / "gathered.h5"]
+        done = [place.mpi(RANKS, program, way, files[0], PIECES, preload=False),
+                gathered(place, program, way, files[1], PIECES)]  # fmt: skip
+        assert (done[0].status, done[0].out) == (done[1].status, done[1].out), (way, done)
+        assert not done[1].said(), (way, done[1].said())
+        assert subprocess.run(["h5diff", *files], check=False).returncode == 0, way
+        assert way == "kinds" or writes_of(place) < 20, (way, writes_of(place))
+    # A file that nobody closed has no headers; its elements are there.
+    done = [place.mpi(RANKS, program, "abort", files[0], PIECES, preload=False),
+            gathered(place, program, "abort", files[1], PIECES)]  # fmt: skip
+    assert done[0].status == done[1].status
+    assert files[0].stat().st_size == files[1].stat().st_size
+    error_of_full_disk(place, program, 20000)
+
+
+def drawn_hdf5(name: str) -> Callable[[Place], None]:
+    """Drawn programs of HDF5; `name` "serial": of one process."""
+
+    def case(place: Place) -> None:
+        mpi = find_mpi("mpich-4" if name == "serial" else name)
+        flags = None if mpi is None else hdf5_flags(mpi.hdf5_package)
+        if mpi is None or flags is None:
+            not_verified(f"{name}: no parallel HDF5 of it is installed")
+            return
+        use(place, mpi)
+        serial = name == "serial"
+        program = compiled(place, mpi, "drawn_hdf5.c", *flags, *(["-DSERIAL"] if serial else []))
+        file = place.scratch / "f.h5"
+        counts = [0, 0]
+        for seed in SEEDS:
+            for i, gather in enumerate((None, "memory")):
+                how = {"IOTUNE_DB": "none", "IOTUNE_GATHER": gather}
+                command = (program, file, seed, 8)
+                done = place.run(*command, **how) if serial else place.mpi(RANKS, *command, **how)
+                place.right(done, f"seed {seed}")
+                assert not done.said(), (seed, done.said())
+                counts[i] += writes_of(place)
+        assert counts[1] < counts[0], counts
+
+    return case
+
+
+def hdf5_kernels(place: Place) -> None:
+    """Elements in turn by independent H5Dwrites: a few writes, and h5diff finds no difference."""
     found = []
     for gather in (None, "memory"):
-        done = place.mpi(RANKS, place.bin / "cyclic-io", "--size", 200, IOTUNE_DB="none",
-                         IOTUNE_GATHER=gather)  # fmt: skip
+        done = place.mpi(RANKS, place.bin / "cyclic-io", "--size", 2000, "--independent",
+                         IOTUNE_DB="none", IOTUNE_GATHER=gather)  # fmt: skip
         place.right(done, "cyclic-io")
         (file,) = place.scratch.glob("*.h5")
-        found.append((writes_of(place), file.stat().st_size))
-        file.unlink()
-    assert found[0] == found[1]
+        file.rename(place.scratch / f"{gather}.kept")
+        found.append(writes_of(place))
+    same = ["h5diff", place.scratch / "None.kept", place.scratch / "memory.kept"]
+    assert subprocess.run(same, check=False).returncode == 0
+    assert found[1] < found[0] / 20, found
 
 
 def differing(place: Place) -> None:
@@ -146,6 +334,9 @@ if __name__ == "__main__":
     main({
         **{f"drawn-{name}": drawn(name) for name in mpis},
         **{f"ways-{name}": ways(name) for name in mpis},
-        "full": full, "hdf5-is-left-alone": hdf5_is_left_alone, "differing": differing,
-        "recording": recording,
+        **{f"views-{name}": views(name) for name in mpis},
+        **{f"drawn-hdf5-{name}": drawn_hdf5(name) for name in ("serial", "mpich-4", "openmpi-4")},
+        "notes": notes, "trained": trained, "fatal": fatal, "frozen": frozen, "full": full,
+        "linked-with-hdf5": linked_with_hdf5, "hdf5-ways": hdf5_ways,
+        "hdf5-kernels": hdf5_kernels, "differing": differing, "recording": recording,
     })  # fmt: skip

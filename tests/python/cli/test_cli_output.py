@@ -56,6 +56,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
     monkeypatch.setattr(core, "summarize", lambda path: SUMMARY)
+    monkeypatch.setattr(core, "processes", lambda path: [])
     monkeypatch.setattr(core, "Database", FakeDatabase)
     monkeypatch.setattr(core, "filesystem_of", lambda path: "ext4")
     monkeypatch.setattr(FakeDatabase, "rows", [])
@@ -104,7 +105,8 @@ def test_show_of_a_named_trace_names_it_in_the_next_command(trace: Path) -> None
 
 def test_show_for_programs_is_the_analyzer_s_own_result(trace: Path) -> None:
     # Ranks are no workers.
-    expected = {**SUMMARY, "workers": [], "epochs": []}
+    files = [{**one, "totals": None} for one in SUMMARY["files"]]
+    expected = {**SUMMARY, "files": files, "log": None, "workers": [], "epochs": []}
     assert json.loads(typed("show", "--json").stdout) == expected
 
 

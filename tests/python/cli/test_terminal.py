@@ -140,6 +140,7 @@ def test_explanations_of_files_that_are_alike_are_one(
     files[7] = of(7, settings=refused)
     summary = {**SUMMARY, "files": files}
     monkeypatch.setattr("iotune.core.summarize", lambda path: summary)
+    monkeypatch.setattr("iotune.core.processes", lambda path: [])
     monkeypatch.setenv("IOTUNE_DB", "none")
     trace = tmp_path / "t.iotrace"
     trace.write_bytes(b"IOTUNE-TRACE\1\0\0\0")

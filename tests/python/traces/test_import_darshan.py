@@ -87,12 +87,6 @@ def test_extents_of_mpi_io_are_places_where_posix_says_so() -> None:
         assert true_extents(short) == ({7} if reads else set())
 
 
-def test_a_darshan_log_without_dxt_says_how_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(iotune.Error, match="DXT_ENABLE_IO_TRACE"):
-        import_log(darshan_log("noposix.darshan"), tmp_path / "made.iotrace")
-    assert not list(tmp_path.iterdir())
-
-
 def test_damaged_darshan_logs_are_an_error_or_a_trace(tmp_path: Path) -> None:
     whole = darshan_log("ior_hdf5_example.darshan").read_bytes()
     draw = random.Random(20121112)
@@ -115,7 +109,8 @@ def test_damaged_darshan_logs_are_an_error_or_a_trace(tmp_path: Path) -> None:
             assert "\n" not in str(problem)
             assert [path.name for path in tmp_path.iterdir()] == ["cut.darshan"]
         else:
-            assert iotune.open_trace(target).metadata["calls"] > 0
+            trace = iotune.open_trace(target)
+            assert trace.metadata["calls"] > 0 or trace.summary.files
     assert refused > 0
 
 
@@ -180,7 +175,7 @@ def test_one_bad_log_of_a_folder_is_one_line(tmp_path: Path) -> None:
     whole = darshan_log("ior_hdf5_example.darshan").read_bytes()
     (folder / "a.darshan").write_bytes(whole[:400])
     (folder / "b.darshan").write_bytes(whole)
-    (folder / "c.darshan").write_bytes(darshan_log("noposix.darshan").read_bytes())
+    (folder / "c.darshan").write_bytes(whole[:500])
     # when
     done = typed(tmp_path, "analyze", "logs")
     # then

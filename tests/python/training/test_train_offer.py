@@ -10,7 +10,7 @@ from iotune.models.replays.logged_replay import written_and_read_back
 
 from iotune import core
 from iotune.database.answers import Answers
-from iotune.database.offers import LogOffer, keep_offer, stored_offers
+from iotune.database.offers import GatherOffer, LogOffer, keep_offer, stored_offers
 from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer
 from iotune.reports.offered import all_offered
 from iotune.schemas import schema
@@ -120,6 +120,24 @@ def test_a_run_of_many_files_reads_the_database_once(known, tmp_path) -> None:
     assert known.reads == 2
 
 
+def test_gathering_is_offered_by_its_own_command(known, tmp_path) -> None:
+    gather = GatherOffer(Gain(5.0, 4.0, 6.0, 5), 0.5)
+    keep_offer(known, "key", PLATFORM, gather)
+    [found] = all_offered(Answers(known), run_of(tmp_path, row=7))
+    assert found.offer == gather
+    (tmp_path / "columns0.h5").write_text("old")
+    first, second, third = found.lines()
+    assert first.startswith("gather: write 5.00x (4.00 to 6.00); other ranks then see")
+    assert "iotune run --gather -- mpirun" in second
+    assert third.startswith("never verified")
+    reported = found.as_json()
+    assert (reported["setting"], reported["write_then_read"]) == ("gather", None)
+    assert reported["in_the_way"] == []
+    keep_offer(known, "key", PLATFORM, GatherOffer(Gain(1.1, 0.9, 1.3, 5), 0.5))
+    [found] = all_offered(Answers(known), run_of(tmp_path, row=7))
+    assert found.lines()[0].endswith("not worth it")
+
+
 @pytest.mark.parametrize("low, both_low", [(0.9, 1.5), (2.0, 0.9)])
 def test_what_does_not_pay_is_said_so(known, tmp_path, low: float, both_low: float) -> None:
     keep_offer(known, "key", PLATFORM, offer(low, both_low))
@@ -136,7 +154,7 @@ def test_it_is_measured_with_the_training_and_explained_afterwards(tmp_path) -> 
     home.record()
     done = home.iotune("train", "--offer", "layout=chunk")
     assert done.returncode == 2
-    assert "only layout=log is offered" in done.stderr
+    assert "only layout=log and gather are offered" in " ".join(done.stderr.split())
     words = ["--offer", "layout=log", "--rounds", "3", "--candidates", "sieve_buf_size=131072"]
     done = home.iotune("train", *words, "--json")
     assert done.returncode == 0, done.stderr

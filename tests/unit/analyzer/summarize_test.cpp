@@ -313,6 +313,30 @@ TEST(Summarize, DecisionsAndSettingsAreTheFiles) {
   EXPECT_EQ(file.settings[0].reason, "one node");
 }
 
+TEST(Summarize, WhatRanksHeldIsAddedUpAndItsReasonsCounted) {
+  const made::Folder folder;
+  std::vector<made::RingBytes> rings;
+  for (const int rank : {0, 1}) {
+    rings.push_back(ph5_rank(rank, "/x.h5"));
+    const std::string file = std::string("/x.h5") + '\0';
+    rings.back().add(CallNumber::kiotune_gather, {6000, 0}, {},
+                     {0, 10, 80, 1, 2, 3 + rank, 50, 4, 20, 5, 10, 0}, file, true);
+    rings.back().add(CallNumber::kiotune_gather, {6001, 0}, {},
+                     {7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, file + "in atomic mode", true);
+  }
+  const Result<RunSummary> summary = summarize(trace_of(folder, rings));
+  ASSERT_TRUE(summary);
+  const GatherOutcome& gather = summary->files[0].gather;
+  EXPECT_EQ(gather.ranks, 2U);
+  EXPECT_EQ(gather.held_calls, 20U);
+  EXPECT_EQ(gather.held_bytes, 160U);
+  EXPECT_EQ(gather.flushes, 2U);
+  EXPECT_EQ(gather.exchange_calls, 4U);
+  EXPECT_EQ(gather.exchange_bytes, 100U);
+  EXPECT_EQ(gather.alone_writes, 10U);
+  EXPECT_EQ(gather.not_held, (std::map<std::string, std::uint64_t>{{"in atomic mode", 14}}));
+}
+
 TEST(Summarize, ADecisionIsKnownOfTheFilesThatSayItAgain) {
   const made::Folder folder;
   made::RingBytes ring = ph5_rank(0, "/x00.h5");

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <vector>
@@ -117,6 +118,41 @@ TEST(HeldPieces, DrawnWritesLeaveTheBytesThatTheFileWouldHave) {
     }
     ASSERT_EQ(bytes_of(held.ascending()), file) << "drawn " << drawn;
   }
+}
+
+// What is read of what is held is what the file would have, or is not found.
+TEST(HeldPieces, DrawnReadsGiveTheBytesThatWereWrittenLast) {
+  std::mt19937_64 draw(2);
+  const auto below = [&](int most) {
+    return std::uniform_int_distribution<int>(0, most - 1)(draw);
+  };
+  int found = 0;
+  for (int drawn = 0; drawn < 500; ++drawn) {
+    HeldPieces held(much());
+    std::map<std::int64_t, unsigned char> file;
+    unsigned char value = 0;
+    std::int64_t last = 0;
+    const int stride = 1 + below(12), range = 1 + below(100);
+    for (int i = 0; i < 60; ++i) {
+      last = below(5) == 0 ? below(range) : last + stride;
+      std::vector<unsigned char> bytes(1 + static_cast<std::size_t>(below(3) == 0 ? 4 : 9));
+      for (unsigned char& byte : bytes) byte = ++value;
+      hold(held, last, bytes);
+      for (std::size_t k = 0; k < bytes.size(); ++k) {
+        file[last + static_cast<std::int64_t>(k)] = bytes[k];
+      }
+      const std::int64_t at = std::max<std::int64_t>(0, last - below(20));
+      std::vector<std::byte> read(1 + static_cast<std::size_t>(below(20)));
+      if (!held.copy_out(at, static_cast<std::int64_t>(read.size()), read.data())) continue;
+      ++found;
+      for (std::size_t k = 0; k < read.size(); ++k) {
+        const auto byte = file.find(at + static_cast<std::int64_t>(k));
+        ASSERT_NE(byte, file.end()) << "drawn " << drawn;
+        ASSERT_EQ(std::to_integer<unsigned char>(read[k]), byte->second) << "drawn " << drawn;
+      }
+    }
+  }
+  EXPECT_GT(found, 5000);
 }
 
 Ascending runs(std::vector<Run> runs) {

@@ -179,6 +179,15 @@ def _stdio(facts: Facts) -> Sighting | None:
 
 RULES = (
     Rule(
+        "metadata-time",
+        "more time in metadata than in moving data",
+        "posix",
+        "Open fewer files and each once; ask once and broadcast the answer; sync when a "
+        "checkpoint is whole. Where many ranks open many small files, let them share one.",
+        lambda facts: None,  # of logs' totals alone
+        posix.OPEN_ONCE,
+    ),
+    Rule(
         "many-opens",
         "the same file opened over and over",
         "posix",

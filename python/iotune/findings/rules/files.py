@@ -26,6 +26,8 @@ def _independent(facts: Facts) -> Sighting | None:
     found = []
     for file, streams in facts.by_file(_is_independent).items():
         for writes in (True, False):
+            if facts.mode_is_unknown(file, writes):
+                continue
             own = [one for one in streams if one.meaning.writes == writes and one.bytes]
             calls, size = sum(one.calls for one in own), sum(one.bytes for one in own)
             if calls < limit.FEW_INDEPENDENT_CALLS or size > limit.INDEPENDENT_BYTES * calls:

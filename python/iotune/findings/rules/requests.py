@@ -42,6 +42,8 @@ def _small(facts: Facts, writes: bool) -> Sighting | None:
     found = []
     moved: Counter[int] = Counter()
     for file, streams in facts.by_file(lambda one: _of_program(one, writes)).items():
+        if facts.mode_is_unknown(file, writes):
+            streams = [one for one in streams if one.layer != "mpiio"]
         calls = sum(one.calls for one in streams)
         parts = [(one, *one.below(limit.SMALL_BYTES)) for one in streams]
         small, size = sum(part[1] for part in parts), sum(part[2] for part in parts)

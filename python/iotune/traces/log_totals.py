@@ -1,0 +1,159 @@
+"""What another tool's log says of a run as a whole: totals of files, times of the job, its gaps.
+
+`iotune import` keeps it with the trace's first process, as JSON (recorder/FORMAT.md, `log`).
+summarized() joins it to what the trace's calls say, so that every command sees one run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from iotune import core
+from iotune.errors import Error
+
+_NO_CALLS = (
+    "the log has totals of files and no calls: patterns, places and the order of calls are not "
+    "known"
+)
+
+
+def said_by_log(path: Path) -> dict[str, Any] | None:
+    """What the log said that a trace was imported from; None for a run of iotune's own."""
+    for process in core.processes(path):
+        text = process.get("log")
+        if text:
+            try:
+                said = json.loads(text)
+            except ValueError:
+                said = None
+            if not isinstance(said, dict):
+                raise Error(f"{path}: what its log said is damaged: import the log again")
+            return said
+    return None
+
+
+def summarized(path: Path) -> dict[str, Any]:
+    """analyzer::RunSummary of a trace as plain values, with what its log says beside the calls.
+
+    `log` is None for a run of iotune's own, else format, version, seconds of the job, modules,
+    by_rank and heatmap; a file's `totals` are None where the log has none of it.
+    """
+    raw: dict[str, Any] = {**core.summarize(path), "log": None}
+    raw["files"] = [{**file, "totals": None} for file in raw["files"]]
+    said = said_by_log(path)
+    if said is not None:
+        _join(raw, said)
+    return raw
+
+
+def losses_of(path: Path) -> list[str]:
+    """core.losses(), and what the log that the trace was imported from says of its gaps."""
+    return [*losses_of_log(path), *core.losses(path)]
+
+
+def losses_of_log(path: Path) -> list[str]:
+    """What the log that a trace was imported from says of its gaps; of our own nothing."""
+    said = said_by_log(path)
+    return [] if said is None else _losses(said)
+
+
+def demand_calls(path: Path, verb: str) -> None:
+    """Raise Error for a trace of a log that has no calls; `verb`: what is wanted of it."""
+    said = said_by_log(path)
+    if said is not None and not said.get("has_calls", True):
+        raise Error(
+            f"{path}: cannot be {verb}: its log has totals of files and no calls (with Darshan "
+            "DXT_ENABLE_IO_TRACE=1 records them)"
+        )
+
+
+def _losses(said: Mapping[str, Any]) -> list[str]:
+    own = [] if said.get("has_calls", True) else [_NO_CALLS]
+    return [*own, *said.get("losses", [])]
+
+
+def _join(raw: dict[str, Any], said: Mapping[str, Any]) -> None:
+    raw["log"] = {
+        **{key: said.get(key) for key in ("format", "format_version", "modules", "by_rank")},
+        **{"has_calls": said.get("has_calls", True), "heatmap": said.get("heatmap")},
+        "modes": said.get("modes", []),
+        "seconds": said.get("seconds", 0.0),
+    }
+    before = 0.0  # the job's start before the first call, from which the trace counts
+    if said.get("start_ns"):
+        start = said["start_ns"] / 1e9
+        if raw["calls"]:
+            before = max(0.0, raw["start_unix_seconds"] - start)
+        else:
+            raw["start_unix_seconds"] = start
+    raw["warnings"] = [*_losses(said), *raw["warnings"]]
+    # The job's time, and not from the first call that was logged to the last one.
+    raw["elapsed_seconds"] = max(said.get("seconds", 0.0), raw["elapsed_seconds"])
+    files = {file["path"]: file for file in raw["files"]}
+    for path, way, mode in said.get("modes", []):
+        for dataset in files.get(path, {}).get("datasets", []):
+            if dataset["layer"] == "mpiio" and dataset["write"] == (way == "write"):
+                dataset["mode"] = mode
+    counted = said.get("files", [])
+    for totals in counted:
+        file = files.get(totals["path"])
+        if file is None:
+            raw["files"].append(_file_of(totals, before))
+            continue
+        file["totals"] = totals
+        for key in ("bytes_read", "bytes_written"):
+            file[key] = max(file[key], totals.get(key, 0))
+    if counted:
+        raw["io_seconds"] = max(raw["io_seconds"], _slowest_rank(raw["ranks"], said))
+
+
+def _file_of(totals: Mapping[str, Any], before: float) -> dict[str, Any]:
+    path = totals["path"]
+    begin, end = totals.get("begin_seconds", 0.0), totals.get("end_seconds", 0.0)
+    return {
+        "path": path,
+        "masked_name": re.sub(r"[0-9]+", "#", path.rpartition("/")[2]),
+        "bytes_written": totals.get("bytes_written", 0),
+        "bytes_read": totals.get("bytes_read", 0),
+        "io_seconds": totals.get("io_seconds", 0.0),
+        "elapsed_seconds": max(0.0, end - begin),
+        "opened_at_seconds": max(0.0, begin - before),
+        **{"datasets": [], "speaker": None, "speaker_count": 0, "sampled_out": False},
+        "is_stdout": bool(totals.get("is_standard")),
+        **{"decision_source": "", "decision_pattern": "", "decision_message": ""},
+        **{"decision_row": -1, "decision_distance": 0.0, "decision_state": ""},
+        **{"settings": [], "prefetch": None, "totals": totals},
+    }
+
+
+def rank_seconds(ranks: int, said: Mapping[str, Any]) -> dict[int, float]:
+    """The seconds in I/O of ranks of which something is known by itself.
+
+    Of a file that all ranks share the log has the slowest rank's time and the sum: the others are
+    taken for equal.
+    """
+    found = {int(rank): sums[2] + sums[3] for rank, sums in said.get("by_rank", {}).items()}
+    common = 0.0
+    for file in said.get("files", []):
+        uses = {use["layer"]: use for use in file.get("layers", [])}
+        outermost = [uses[name] for name in ("mpiio", "posix") if name in uses][:1]
+        for use in [*outermost, *(one for name, one in uses.items() if name == "stdio")]:
+            if use.get("ranks", 0) < ranks or ranks < 2:
+                continue
+            slowest = use.get("slowest")
+            if slowest is None or "read_seconds" not in use and "write_seconds" not in use:
+                continue
+            total = sum(use.get(f"{key}_seconds", 0.0) for key in ("read", "write", "meta"))
+            mean = total / ranks
+            common += mean
+            rank = int(slowest["rank"])
+            found[rank] = found.get(rank, 0.0) + slowest["seconds"] - mean
+    return {rank: seconds + common for rank, seconds in found.items()} or {0: common}
+
+
+def _slowest_rank(ranks: int, said: Mapping[str, Any]) -> float:
+    return max(rank_seconds(ranks, said).values())

@@ -1,0 +1,216 @@
+"""Logs in other forms: strace, dftracer, tables without a head line, block traces, gzip."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import iotune
+from iotune.importing import import_log
+from iotune.importing.lines import whole
+from support.installed.darshan_texts import darshan_text, dxt_text
+from support.installed.import_logs import LOGS, imported, rows, typed
+
+STRACE = """\
+7 1700000000.000001 execve("/bin/app", ["app"], 0x7ffc /* 5 vars */) = 0 <0.000300>
+7 1700000000.100000 openat(AT_FDCWD, "/d/a\\"b", O_RDWR|O_CREAT|O_TRUNC, 0666) = 3 <0.000010>
+7 1700000000.200000 write(3, "xx"..., 4096) = 4096 <0.000010>
+7 1700000000.300000 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD) = 8 <0.000010>
+8 1700000000.400000 write(3, "yy"..., 100 <unfinished ...>
+7 1700000000.400005 lseek(5, 0, SEEK_SET) = -1 EBADF (Bad file descriptor) <0.000001>
+8 1700000000.400020 <... write resumed>) = 100 <0.000020>
+7 1700000000.500000 pread64(3, "xx"..., 512, 1024) = 512 <0.000010>
+7 1700000000.600000 lseek(3, 8192, SEEK_SET) = 8192 <0.000001>
+8 1700000000.700000 read(3, "", 4096) = 0 <0.000010>
+8 1700000000.700100 write(3, "zz"..., 10) = 10 <0.000010>
+7 1700000000.800000 openat(AT_FDCWD, "/d/log", O_WRONLY|O_APPEND) = 4 <0.000010>
+7 1700000000.900000 write(4, "l1\\n", 3) = 3 <0.000010>
+7 1700000000.910000 dup(4) = 9 <0.000001>
+7 1700000000.920000 write(9, "l2\\n", 3) = 3 <0.000010>
+7 1700000000.930000 socket(AF_INET, SOCK_STREAM, 0) = 6 <0.000010>
+7 1700000000.940000 write(6, "net", 3) = 3 <0.000010>
+8 1700000001.000000 +++ exited with 0 +++
+7 1700000001.000000 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=8} ---
+"""
+EVENTS = """[
+{"id":"1","name":"FH","cat":"dftracer","pid":5,"tid":5,"ph":"M","args":{"name":"/d/x","value":"f1"}}
+{"id":2,"name":"open","cat":"POSIX","pid":5,"tid":5,"ts":10,"dur":1,"ph":"X","args":{"fhash":"f1","ret":"3"}}
+{"id":3,"name":"write","cat":"POSIX","pid":5,"tid":5,"ts":20,"dur":5,"ph":"X","args":{"fhash":"f1","ret":"4096"}}
+{"id":4,"name":"lseek64","cat":"POSIX","pid":5,"tid":5,"ts":30,"dur":1,"ph":"X","args":{"fhash":"f1","ret":"100"}}
+{"id":5,"name":"read","cat":"POSIX","pid":5,"tid":5,"ts":40,"dur":5,"ph":"X","args":{"fhash":"f1","ret":50}}
+{"id":6,"name":"pread64","cat":"POSIX","pid":6,"tid":6,"ts":41,"dur":5,"ph":"X","args":{"fname":"/d/x","ret":7,"offset":9}},
+{"id":7,"name":"train","cat":"APP","pid":6,"tid":6,"ts":41,"dur":500,"ph":"X","args":{}}
+]
+"""
+
+
+def written(tmp_path: Path, name: str, text: str) -> Path:
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def test_strace_is_followed_as_the_kernel_keeps_positions(tmp_path: Path) -> None:
+    trace, done = imported(written(tmp_path, "log", STRACE), tmp_path)
+    assert done.format == "strace" and trace.summary.program == "/bin/app"
+    found = [row[:5] for row in rows(trace, "pread", "pwrite")]
+    name = '/d/a"b'
+    assert found == [
+        (0, "pwrite", name, 0, 4096),
+        (1, "pwrite", name, 4096, 100),
+        (0, "pread", name, 1024, 512),
+        (1, "pwrite", name, 8192, 10),
+        (0, "pwrite", "/d/log", 0, 3),
+        (0, "pwrite", "/d/log", 3, 3),
+    ]
+    assert [row[5:] for row in rows(trace, "pwrite")][1] == (300_000_000, 20_000)
+    assert done.notes == ["1 record(s) left out: write, of what was not opened (1)"]
+
+
+def test_strace_with_names_of_descriptors(tmp_path: Path) -> None:
+    text = (
+        '1700000000.1 openat(AT_FDCWD</home>, "x", O_RDONLY) = 3</home/x> <0.000010>\n'
+        '1700000000.2 read(3</home/x>, "a", 9) = 9 <0.000010>\n'
+        '1700000000.3 write(1</dev/pts/0<char 136:0>>, "a", 9) = 9 <0.000010>\n'
+        '1700000000.4 read(5<socket:[77]>, "a", 9) = 9 <0.000010>\n'
+        '1700000000.5 pread64(7</old>, "a", 9, 90) = 9 <0.000010>\n'
+    ).replace("00.", "00.00000")
+    trace, _ = imported(written(tmp_path, "log", text), tmp_path)
+    assert [row[2:5] for row in rows(trace, "pread", "pwrite")] == [
+        ("/home/x", 0, 9), ("/old", 90, 9),
+    ]  # fmt: skip
+
+
+def test_dftracer_is_read_packed_or_not(tmp_path: Path) -> None:
+    packed = tmp_path / "t.pfw.gz"
+    half = len(EVENTS) // 2  # dftracer packs in blocks
+    packed.write_bytes(
+        gzip.compress(EVENTS[:half].encode()) + gzip.compress(EVENTS[half:].encode())
+    )
+    trace, done = imported(packed, tmp_path)
+    assert done.format == "dftracer"
+    assert [row[:5] for row in rows(trace, "pread", "pwrite")] == [
+        (0, "pwrite", "/d/x", 0, 4096),
+        (0, "pread", "/d/x", 100, 50),
+        (1, "pread", "/d/x", 9, 7),
+    ]
+
+
+def test_columns_name_those_of_a_table_without_a_head(tmp_path: Path) -> None:
+    log = written(tmp_path, "bare.csv", "0\t/f\twrite\t0\t1e+03\tx\n1\t/f\twrite\t1000\t1000\ty\n")
+    done = typed(tmp_path, "import", "bare.csv", "--columns", "rank,file,op,offset,length,-")
+    assert "2 ranks" in done.stderr
+    trace = iotune.open_trace(tmp_path / "bare.csv.iotrace")
+    assert [row[:5] for row in rows(trace, "pwrite")] == [
+        (0, "pwrite", "/f", 0, 1000), (1, "pwrite", "/f", 1000, 1000),
+    ]  # fmt: skip
+    for columns, fault in (
+        ("rank,file,op,offset", "6 columns, and --columns names 4"),
+        ("a,file,op,offset,b,c", "no column 'length'"),
+        ("rank,file,op,length,offset,-", ""),
+    ):
+        if fault:
+            with pytest.raises(iotune.Error, match=fault):
+                import_log(log, tmp_path / "bad", columns=columns)
+    with pytest.raises(iotune.Error, match="the format is fuse"):
+        import_log(log, tmp_path / "bad", format="fuse", columns="rank")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("  8,0    1        1     0.000000000   697  G   W 223490 + 8 [kjournald]", "blkparse"),
+        ("128166372003061629,hm,1,Read,383496192,32768,413", "MSR"),
+        ("\x07tae", "blktrace"),
+    ],
+)
+def test_block_traces_are_named_as_what_they_are(line: str, what: str, tmp_path: Path) -> None:
+    log = written(tmp_path, "log", line + "\n")
+    with pytest.raises(iotune.Error, match=rf"a block trace.*{what}.*no files"):
+        import_log(log, tmp_path / "made")
+
+
+def test_logs_of_darshan_2_are_named(tmp_path: Path) -> None:
+    log = tmp_path / "old.gz"
+    log.write_bytes(gzip.compress(b"2.05" + bytes(2000)))
+    with pytest.raises(iotune.Error, match="a log of Darshan 2"):
+        import_log(log, tmp_path / "made")
+    text = written(tmp_path, "old.txt", "0\t123\tCP_POSIX_READS\t7\t...abc\t/\text3\n")
+    with pytest.raises(iotune.Error, match="the text of a log of Darshan 2"):
+        import_log(text, tmp_path / "made")
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        (b"1e+05", 100_000),
+        (b"1.048576E6", 1 << 20),
+        (b"40960e-1", 4096),
+        (b"4096.00", 4096),
+        (b"0e9", 0),
+        (b"-5", None),
+        (b"1.5", None),
+        (b"15e-1", None),
+        (b"1e30", None),
+        (b"e5", None),
+    ],
+)
+def test_numbers_as_r_and_spreadsheets_write_them(word: bytes, value: int | None) -> None:
+    if value is None:
+        with pytest.raises(ValueError):
+            whole(word, "the length")
+    else:
+        assert whole(word, "the length") == value
+
+
+def test_a_wrong_guess_names_what_was_expected(tmp_path: Path) -> None:
+    log = written(tmp_path, "log", STRACE + "7 17:00:01 nothing\n")
+    with pytest.raises(iotune.Error) as caught:
+        import_log(log, tmp_path / "made")
+    said = str(caught.value)
+    assert said.startswith(f"{log}:20: ") and "strace -f -ttt -T writes" in said
+    assert said.endswith("(the output of strace by its content: --format says other)")
+
+
+def test_damaged_gzip_is_one_line(tmp_path: Path) -> None:
+    log = tmp_path / "log.gz"
+    whole_log = gzip.compress((LOGS / "accesses.csv").read_bytes())
+    for content in (whole_log[:40], whole_log[:-6], whole_log[:30] + b"??" + whole_log[32:]):
+        log.write_bytes(content)
+        with pytest.raises(iotune.Error, match="gzip") as caught:
+            import_log(log, tmp_path / "made")
+        assert "\n" not in str(caught.value)
+
+
+FUZZED = {
+    "strace": STRACE,
+    "dftracer": EVENTS,
+    "darshan-text": darshan_text(
+        [("POSIX", 0, "/x", {"WRITES": 1, "BYTES_WRITTEN": 5, "F_WRITE_TIME": 1.5})]
+    )
+    + dxt_text("/x", [("POSIX", 0, "write", 0, 5, 1.0, 2.0), ("MPIIO", 1, "read", 0, 5, 1.0, 2.0)]),
+}
+
+
+@pytest.mark.parametrize("form", FUZZED)
+def test_damaged_text_is_an_error_or_a_trace(form: str, tmp_path: Path) -> None:
+    draw = random.Random(57)
+    log, target = tmp_path / "log", tmp_path / "made"
+    text = FUZZED[form].encode()
+    words = (b"", b"-1", b"9" * 30, b"\xff", b'"', b"{", b"<", b"\t", b"nan", b"\n", b"1e99")
+    for _ in range(150):
+        damaged = bytearray(text)
+        for _ in range(draw.randint(1, 3)):
+            at = draw.randrange(len(damaged))
+            damaged[at : at + draw.randint(0, 9)] = draw.choice(words)
+        log.write_bytes(damaged)
+        target.unlink(missing_ok=True)
+        try:
+            import_log(log, target, format=form)
+        except iotune.Error as problem:
+            assert str(problem).startswith(str(log)) and "\n" not in str(problem)
+            continue
+        json.dumps(iotune.open_trace(target).raw_summary)
