@@ -255,10 +255,6 @@ def _print_datasets(file: FilePattern, run: RunSummary, most: int | None) -> Non
     for text, datasets in apart.items():
         more = f" (so of {datasets} datasets)" if datasets > 1 else ""
         paragraph(f"actual I/O: {text}{more}", indent=4)
-    headers = [one.dataset for one in file.datasets if not one.calls and one.bytes]
-    if headers:
-        names = ", ".join(dict.fromkeys(headers))
-        paragraph(f"calls and seconds of {names} are counted with the array behind it", indent=4)
 
 
 def _print_inferred(files: Iterable[FilePattern]) -> None:

@@ -18,7 +18,7 @@ from iotune.cli.output import Column, data, document, say, seconds_text, size_te
 from iotune.errors import Error
 from iotune.reports.show_calls import call_line
 from iotune.reports.show_run import is_file
-from support.installed.shown_run import DATASET, FILE, SMALL, SUMMARY, TUNED
+from support.installed.shown_run import DATASET, FILE, SUMMARY, TUNED
 from support.repository import ROOT
 
 
@@ -71,19 +71,6 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def typed(*words: str) -> Result:
     return CliRunner().invoke(app, list(words))
-
-
-def test_what_is_counted_elsewhere_is_not_none(
-    trace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The calls of a header are those of the array behind it."""
-    header = {**SMALL, "dataset": "(bytes)", "inferred": True, "calls": 0, "seconds": 0.0}
-    array = {**DATASET, "dataset": "(bytes from 8)", "inferred": True}
-    with_file(monkeypatch, {**FILE, "datasets": [header, array]})
-    shown = typed("show").stdout
-    (row,) = [line.split() for line in shown.splitlines() if line.startswith("    (bytes) ")]
-    assert row[-7:] == ["1", "–", "1", "8", "B", "–", "–"]
-    assert "calls and seconds of (bytes) are counted with the array behind it" in shown
 
 
 def with_file(monkeypatch: pytest.MonkeyPatch, file: dict[str, Any]) -> None:
