@@ -131,7 +131,7 @@ venv() {
 package_digest() {
   # A file that vanishes while we look (an editor, a colleague) must not end the set-up.
   { pwd
-    find CMakeLists.txt cmake pyproject.toml LICENSE README.md include core patterns recorder analyzer \
+    find CMakeLists.txt cmake pyproject.toml LICENSE README.md include core patterns recorder analyzer gather \
          patterndb prefetch logstore tuner kernels python models fuse packaging \
          -type f -not -name '*.pyc' -print0 2>/dev/null | sort -z | xargs -0 sha256sum 2>/dev/null
   } | sha256sum || true

@@ -143,6 +143,8 @@ constexpr ClassNames names_of(ListClass of) noexcept {
       return {"H5P_CLS_FILE_ACCESS_ID_g", "file access"};
     case ListClass::kDatasetCreate:
       return {"H5P_CLS_DATASET_CREATE_ID_g", "dataset create"};
+    case ListClass::kTransfer:
+      return {"H5P_CLS_DATASET_XFER_ID_g", "data transfer"};
     default:
       return {"H5P_CLS_DATASET_ACCESS_ID_g", "dataset access"};
   }

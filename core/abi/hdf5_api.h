@@ -113,7 +113,7 @@ struct Hdf5Api {
 const Hdf5Api* hdf5_api(Provider& provider) noexcept;
 
 // The id of a class of property lists in this provider, -1 where it cannot be found.
-enum class ListClass : std::uint8_t { kFileAccess, kDatasetCreate, kDatasetAccess };
+enum class ListClass : std::uint8_t { kFileAccess, kDatasetCreate, kDatasetAccess, kTransfer };
 Hid list_class(Provider& provider, ListClass of) noexcept;
 
 // Runs probes that may fail without a trace in HDF5's error stack. Only after the program's

@@ -83,7 +83,8 @@ constinit AfterFork g_after_fork([]() noexcept { CallerSymbol::resume_after_fork
                                  WhenCopied::kAlways);
 constinit LoadCounts g_at_suspension = {};
 constinit bool g_protected = false;
-constinit std::atomic<MpiReplacement> g_mpi_replacement{nullptr};
+// By Interface.
+constinit std::atomic<CallerReplacement> g_replacements[2] = {};
 // Rises when entries are buried.
 constinit std::atomic<std::uint32_t> g_generation{0};
 
@@ -210,9 +211,11 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
     if (interface == Interface::kOther) provider = nullptr;
     if (provider != nullptr && provider->known[kind]) found.real.provider = provider;
     found.real.internal = found.real.provider != nullptr && found.behind == caller;
-    const MpiReplacement replacement = g_mpi_replacement.load(std::memory_order_acquire);
-    if (replacement != nullptr && interface == Interface::kMpi && found.real.provider != nullptr &&
-        !found.real.internal) {
+    const CallerReplacement replacement =
+        found.real.provider == nullptr || found.real.internal
+            ? nullptr
+            : g_replacements[kind].load(std::memory_order_acquire);
+    if (replacement != nullptr) {
       found.real.function = replacement(name, found.real.function, *provider, caller);
     }
     found.real.looked_up = publish(found);
@@ -262,8 +265,8 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
   return found.real;
 }
 
-void interpose_mpi(MpiReplacement replacement) noexcept {
-  g_mpi_replacement.store(replacement, std::memory_order_release);
+void interpose(Interface of, CallerReplacement replacement) noexcept {
+  g_replacements[static_cast<std::size_t>(of)].store(replacement, std::memory_order_release);
 }
 
 void CallerSymbol::protect_unused(bool protects) noexcept {

@@ -185,13 +185,13 @@ inline constexpr unsigned kMostInterposed = 4;
 // were looked up already are asked for now, by any thread; again for another answer.
 void interpose(void* (*replacement)(const char* name, void* real)) noexcept;
 
-// From now on every CallerSymbol of MPI gives what `replacement` returns: `real`, or a function of
-// the same type that is called instead and may call it. `caller` is where the call comes from.
-// Before the first call of a file; not asked about calls that an MPI makes of its own functions,
-// and with the loader's list still: it must call nothing but own code.
-using MpiReplacement = void* (*)(const char* name, void* real, Provider& mpi,
-                                 const LoadedObject* caller);
-void interpose_mpi(MpiReplacement replacement) noexcept;
+// From now on every CallerSymbol of HDF5, or of MPI, gives what `replacement` returns: `real`, or a
+// function of the same type that is called instead and may call it. `caller` is where the call
+// comes from. Before the first call of a file; not asked about calls that a library makes of its
+// own functions, and with the loader's list still: it must call nothing but own code.
+using CallerReplacement = void* (*)(const char* name, void* real, Provider& provider,
+                                    const LoadedObject* caller);
+void interpose(Interface of, CallerReplacement replacement) noexcept;
 
 // What a NextSymbol of that name finds, without what was interposed.
 void* next_definition(const char* name) noexcept;

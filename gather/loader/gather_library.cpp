@@ -1,6 +1,7 @@
 // libiotune-gather.so, loaded by the processes that IOTUNE_GATHER is set for.
 #include <cstring>
 
+#include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_api.h"
 #include "core/files/process_files.h"
 #include "core/link/at_start.h"
@@ -15,6 +16,7 @@
 #include "gather/mpi/interface.h"
 #include "recorder/hooks/decisions.h"
 #include "recorder/hooks/service.h"
+#include "recorder/wrappers/hdf5/hooks_hdf5.h"
 
 namespace iotune::gather {
 namespace {
@@ -62,22 +64,30 @@ std::size_t budget_bytes() noexcept {
     }
   }
   const std::uint64_t limit = recorder::g_decisions.job_limit_bytes();
-  const std::uint64_t ranks = ranks_on_this_node();
+  std::uint64_t ranks = ranks_on_this_node();
+  if (ranks == 0) ranks = static_cast<std::uint64_t>(world_ranks());
+  if (ranks == 0) ranks = 1;  // no MPI
   constexpr std::uint64_t kShare = 20;
-  return static_cast<std::size_t>((limit < bytes ? limit : bytes) / kShare /
-                                  (ranks == 0 ? static_cast<std::uint64_t>(world_ranks()) : ranks));
+  return static_cast<std::size_t>((limit < bytes ? limit : bytes) / kShare / ranks);
 }
 
 // A library that makes files of a format of its own counts on what MPI does not promise: that a
 // barrier alone shows its headers to others.
 bool is_of_format(const LoadedObject& object) noexcept {
-  return symbol_of(object, SymbolName("H5Fopen")) != nullptr ||
-         symbol_of(object, SymbolName("ncmpi_open")) != nullptr;
+  const auto defines = [&](const char* name) {
+    const void* const found = symbol_of(object, SymbolName(name));  // or in what it needs
+    return found != nullptr && object_at(found) == &object;
+  };
+  return defines("H5Fopen") || defines("ncmpi_open");
 }
 
 void* replace(const char* name, void* real, Provider& mpi, const LoadedObject* caller) noexcept {
   if (&mpi != world_provider() || caller == nullptr || is_of_format(*caller)) return real;
   return g_host.replacement(name, real);
+}
+
+void* replace_hdf5(const char* name, void* real, Provider& hdf5, const LoadedObject*) noexcept {
+  return g_host.hdf5_replacement(name, real, hdf5);
 }
 
 // After the recorder's and the tuner's constructors.
@@ -95,14 +105,26 @@ IOTUNE_START_CODE __attribute__((constructor(65530))) void install() noexcept {
             .is_predefined = is_predefined_type,
             .loops_of = loops_of_type,
             .has_answer = has_stored_answer,
+            .number_of = [](const Provider& hdf5) noexcept { return int{hdf5.number}; },
+            .hdf5_function = [](Provider& hdf5,
+                                const char* name) noexcept { return provider_symbol(hdf5, name); },
+            .transfer_class =
+                [](Provider& hdf5) noexcept {
+                  const OwnCode own;
+                  return list_class(hdf5, ListClass::kTransfer);
+                },
+            .has_other_connector = recorder::has_other_connector,
             .use_mpi = nullptr,
-            .replacement = nullptr};
+            .replacement = nullptr,
+            .hdf5_replacement = nullptr};
   if (!recorder::load_service({"libiotune-gather.so", nullptr, "no writes are gathered"},
                               &g_host)) {
     return;
   }
   announce_service(JointService::kGather);
-  interpose_mpi(replace);
+  interpose(Interface::kMpi, replace);
+  // No answer of a database is of its calls.
+  if (!said.frozen) interpose(Interface::kHdf5, replace_hdf5);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_abi.h"
 #include "gather/held/view.h"
 
@@ -62,12 +63,21 @@ struct GatherHost {
   // Whether `info` asks for it, as a stored answer does.
   bool (*has_answer)(Word info);
 
+  // Of an HDF5: its number, a function by name (nullptr: it has none), the identifier of the class
+  // of lists for transfers (-1: not found), and whether its objects may be another connector's.
+  int (*number_of)(const Provider& hdf5);
+  void* (*hdf5_function)(Provider& hdf5, const char* name);
+  Hid (*transfer_class)(Provider& hdf5);
+  bool (*has_other_connector)(const Provider& hdf5);
+
   // Filled by the library. Before the first file; the same on all ranks. False: a function is
   // missing.
   bool (*use_mpi)(const GatherMpi* mpi);
   // What is called in place of a function of MPI: `real` itself where nothing stands in front of
   // it.
   void* (*replacement)(const char* name, void* real);
+  // The same of a function of HDF5.
+  void* (*hdf5_replacement)(const char* name, void* real, Provider& hdf5);
 };
 
 }  // namespace iotune::gather

@@ -7,21 +7,34 @@
 #include <memory>
 #include <new>
 
+#include "gather/hdf5/calls.h"
 #include "gather/mpi/account.h"
 #include "gather/mpi/calls.h"
 #include "gather/mpi/gathered_file.h"
 #include "gather/mpi/interface.h"
+#include "gather/process.h"
 #include "recorder/hooks/service.h"
 
 namespace iotune::gather {
-namespace {
 
-const GatherHost* g_host = nullptr;
+const GatherHost* g_gather = nullptr;
 
 Budget& own_budget() noexcept {
-  static Budget budget(g_host->budget_bytes());
+  static Budget budget(g_gather->budget_bytes());
   return budget;
 }
+
+// Registered later than MPI's own handlers, and so called earlier. A child of fork leaves it to its
+// parent.
+void write_out_at_exit() noexcept {
+  static const pid_t process = getpid();
+  static const int registered = std::atexit([] {
+    if (getpid() == process) write_out_all();
+  });
+  static_cast<void>(registered);
+}
+
+namespace {
 
 // Modes in which a second handle would change what the program sees. nullptr: it may be gathered.
 const char* refusal_of_mode(int amode) noexcept {
@@ -79,29 +92,12 @@ FileIdentity identity_of(const char* name) noexcept {
 
 constexpr char kByAnotherRank[] = "another rank could not gather it";
 
-bool all_say(Word comm, bool own) noexcept {
-  const std::int64_t mine = own ? 1 : 0;
-  std::int64_t least = 0;
-  const MpiConstants& mpi = g_world.constants;
-  return g_mpi.MPI_Allreduce(&mine, &least, 1, mpi.int64, mpi.op_min, comm) == 0 && least == 1;
-}
-
-// Registered later than MPI's own handlers, and so called earlier. A child of fork leaves it to its
-// parent.
-void write_out_at_exit() noexcept {
-  static const pid_t process = getpid();
-  static const int registered = std::atexit([] {
-    if (getpid() == process) write_out_all();
-  });
-  static_cast<void>(registered);
-}
-
 // nullptr where this rank can gather the file.
 const char* refusal_of(Word handle, const OpenCall& call, const FileIdentity& identity) noexcept {
   if (handle == 0 || handle == g_world.constants.file_null) return "its open failed";
   if (!may_write(call.amode)) return "it was opened for reading alone";
   if (const char* const mode = refusal_of_mode(call.amode)) return mode;
-  if (g_host->needs_answer && !g_host->has_answer(call.info)) {
+  if (g_gather->needs_answer && !g_gather->has_answer(call.info)) {
     return "the site freezes what is set, and no stored answer gathers it";
   }
   if (GatheredFile* const first = find_file(identity)) {
@@ -129,7 +125,7 @@ const char* gather_with_all(Word comm, Word handle, const OpenCall& call,
     const bool reads = (common_amode(g_world.abi, call.amode) & kModeReadWrite) != 0;
     try {
       file = std::make_unique<GatheredFile>(
-          GatheredFile::Opened{handle, second, comm, identity, call.name, reads}, *g_host,
+          GatheredFile::Opened{handle, second, comm, identity, call.name, reads}, *g_gather,
           own_budget());
     } catch (const std::bad_alloc&) {
       refusal = "there was no memory";
@@ -165,7 +161,7 @@ void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
     write_out_at_exit();
     return;
   }
-  if (handle != 0 && may_write(call.amode)) note_refused(g_host->note, call.name, refusal);
+  if (handle != 0 && may_write(call.amode)) note_refused(g_gather->note, call.name, refusal);
   if (comm != 0) g_mpi.MPI_Comm_free(&comm);
 }
 
@@ -174,13 +170,14 @@ void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
 int open_and_gather(OpenFunction* real, const OpenCall& call) noexcept {
   const int result = real(call.comm, call.name, call.amode, call.info, call.handle);
   // Also where it failed here: it may have worked on other ranks.
-  const Word own = g_host->communicator_of_open(call.comm);
+  const Word own = g_gather->communicator_of_open(call.comm);
   gather_file(own, result == 0 ? *call.handle : 0, call);
   return result;
 }
 
 void write_out_all() noexcept {
   each_file([](GatheredFile& file) { file.write_out(); });
+  end_hdf5();
 }
 
 namespace {
@@ -191,11 +188,12 @@ bool begin(void* given) noexcept {
     host.say("IOTUNE_GATHER is neither memory nor unset: no writes are gathered");
     return false;
   }
-  g_host = &host;
+  g_gather = &host;
   host.use_mpi = [](const GatherMpi* mpi) {
     return g_world.constants.known || find_functions(*mpi);
   };
   host.replacement = in_front_of;
+  host.hdf5_replacement = in_front_of_hdf5;
   return true;
 }
 

@@ -39,9 +39,17 @@ bool find_functions(const GatherMpi& mpi) noexcept {
   IOTUNE_FIND(MPI_Error_class);
   IOTUNE_FIND(MPI_Allreduce);
   IOTUNE_FIND(MPI_Comm_free);
+  IOTUNE_FIND(MPI_Info_free);
 #undef IOTUNE_FIND
   if (all) g_world = mpi;
   return all;
+}
+
+bool all_say(Word comm, bool own) noexcept {
+  const std::int64_t mine = own ? 1 : 0;
+  std::int64_t least = 0;
+  const MpiConstants& mpi = g_world.constants;
+  return g_mpi.MPI_Allreduce(&mine, &least, 1, mpi.int64, mpi.op_min, comm) == 0 && least == 1;
 }
 
 }  // namespace iotune::gather

@@ -36,6 +36,7 @@ struct MpiFunctions {
   int (*MPI_Error_class)(int, int*);
   int (*MPI_Allreduce)(const void*, void*, int, Word, Word, Word);
   int (*MPI_Comm_free)(Word*);
+  int (*MPI_Info_free)(Word*);
 };
 
 extern MpiFunctions g_mpi;
@@ -43,5 +44,8 @@ extern GatherMpi g_world;
 
 // False where one is missing: g_mpi is not to be used then.
 bool find_functions(const GatherMpi& mpi) noexcept;
+
+// Whether all ranks of `comm` say yes. Collective.
+bool all_say(Word comm, bool own) noexcept;
 
 }  // namespace iotune::gather

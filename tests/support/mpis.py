@@ -90,3 +90,10 @@ def compiled(place: Place, mpi: Mpi, source: str, *flags: str, compiler: str = "
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return program
+
+
+def hdf5_flags(package: str) -> list[str] | None:
+    """What compiles a program against an HDF5 that pkg-config knows; None: it is not installed."""
+    done = subprocess.run(["pkg-config", "--cflags", "--libs", package],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    return done.stdout.split() if done.returncode == 0 else None

@@ -53,6 +53,8 @@ void after_H5Dclose(Provider&, int result, Hid dataset) noexcept;
 // --- any objects (hooks_hdf5_objects.cpp)
 // Whether what an asynchronous call was about must not be asked now.
 bool is_pending(Provider&, Hid events) noexcept;
+// Whether objects of this HDF5 may be those of another connector than its own.
+bool has_other_connector(const Provider& provider) noexcept;
 void after_H5Pset_vol(Provider&, int result, Hid fapl, Hid connector, void* info) noexcept;
 void after_H5Oopen(Provider&, Hid object, Hid loc, const char* name, Hid lapl) noexcept;
 void after_H5Oopen_by_addr(Provider&, Hid object, Hid loc, std::uint64_t address) noexcept;

@@ -7,13 +7,14 @@
 #include "recorder/wrappers/object_table.h"
 
 namespace iotune::recorder {
-namespace {
 
 bool has_other_connector(const Provider& provider) noexcept {
   if (provider.connector_set.load(std::memory_order_relaxed)) return true;
   const char* const wanted = std::getenv("HDF5_VOL_CONNECTOR");
   return wanted != nullptr && wanted[0] != '\0' && std::strncmp(wanted, "native", 6) != 0;
 }
+
+namespace {
 
 void after_open(Provider& provider, Hid object, const char* name) noexcept {
   if (object < 0) return;

@@ -277,19 +277,30 @@ def testphdf5_whole(place: Place) -> None:
     Program(place, 2, program, "-x", "bigdset").undisturbed()
 
 
-def testphdf5_logged(place: Place) -> None:
-    """All of it on logged files: its ranks read what others wrote before a barrier."""
+def whole_with(place: Place, ranks: int, **how: str) -> None:
     program = place.bin / "foreign_testphdf5"
     if not program.exists():
         not_verified("HDF5's own testphdf5 is not here")
         return
-    logs = place.scratch / "logs"
-    logs.mkdir()
-    done = place.mpi(4, program, cwd=logs, IOTUNE_LOGSTORE=logs, IOTUNE_DB="none", seconds=540)
+    files = place.scratch / "files"
+    files.mkdir()
+    how = {name: value.replace("FILES", str(files)) for name, value in how.items()}
+    done = place.mpi(ranks, program, cwd=files, IOTUNE_DB="none", seconds=540, **how)
     place.right(done, "testphdf5")
     assert b"finished with no errors" in done.out, done.out[-500:]
 
 
+def testphdf5_logged(place: Place) -> None:
+    """All of it on logged files: its ranks read what others wrote before a barrier."""
+    whole_with(place, 4, IOTUNE_LOGSTORE="FILES")
+
+
+def testphdf5_gathered(place: Place) -> None:
+    """All of it, while small independent writes wait."""
+    whole_with(place, 2, IOTUNE_GATHER="memory")
+
+
 if __name__ == "__main__":
     main({"ph5example": ph5example, "testphdf5": testphdf5, "testphdf5-more": testphdf5_more,
-          "testphdf5-whole": testphdf5_whole, "testphdf5-logged": testphdf5_logged})  # fmt: skip
+          "testphdf5-whole": testphdf5_whole, "testphdf5-logged": testphdf5_logged,
+          "testphdf5-gathered": testphdf5_gathered})  # fmt: skip

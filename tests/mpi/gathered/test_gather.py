@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from support.mpis import compiled, find_mpi, use
+from support.mpis import compiled, find_mpi, hdf5_flags, use
 from support.place import Place, main, not_verified
 from support.preloaded import Done
 from support.small_disk import small_disk
@@ -202,33 +203,100 @@ def frozen(place: Place) -> None:
     assert all("freezes" in one["reason"] for one in notes_of(place)), notes_of(place)
 
 
-def full(place: Place) -> None:
-    """No space: the error comes out of the next collective call, on every rank."""
+def linked_with_hdf5(place: Place) -> None:
+    """MPI_File calls of a program that is linked to HDF5 are its own, not HDF5's."""
     mpi = find_mpi("mpich-4")
-    if mpi is None:
+    flags = hdf5_flags("hdf5-mpich")
+    if mpi is None or flags is None:
         return
     use(place, mpi)
-    program = compiled(place, mpi, "gathered_ways.c")
+    program = compiled(place, mpi, "gathered_ways.c", "-Wl,--no-as-needed", *flags)
+    place.right(gathered(place, program, "plain", place.scratch / "f", PIECES))
+    assert writes_of(place) < 20, writes_of(place)
+
+
+def error_of_full_disk(place: Place, program: Path, count: int) -> None:
+    """No space: the next collective call fails on every rank, and so does the close."""
     with small_disk("size=64k") as disk:
         if disk is None:
             not_verified("a full disk: no right to mount one")
             return
-        done = gathered(place, program, "full", disk / "f", 20000)
+        done = gathered(place, program, "full", disk / "f", count)
         place.right(done, "full")
         assert done.out.splitlines() == [b"error error"] * RANKS, done
 
 
-def hdf5_is_left_alone(place: Place) -> None:
-    """What a library writes for itself is never held."""
+def full(place: Place) -> None:
+    mpi = find_mpi("mpich-4")
+    if mpi is not None:
+        use(place, mpi)
+        error_of_full_disk(place, compiled(place, mpi, "gathered_ways.c"), 20000)
+
+
+def hdf5_ways(place: Place) -> None:
+    """However a program of HDF5 ends, and whatever it writes: the same data, output and status."""
+    mpi = find_mpi("mpich-4")
+    flags = hdf5_flags("hdf5-mpich")
+    if mpi is None or flags is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "hdf5_ways.c", *flags)
+    for way in ("plain", "kinds", "alone", "finalize", "exit"):
+        files = [place.scratch / "bare.h5", place.scratch / "gathered.h5"]
+        done = [place.mpi(RANKS, program, way, files[0], PIECES, preload=False),
+                gathered(place, program, way, files[1], PIECES)]  # fmt: skip
+        assert (done[0].status, done[0].out) == (done[1].status, done[1].out), (way, done)
+        assert not done[1].said(), (way, done[1].said())
+        assert subprocess.run(["h5diff", *files], check=False).returncode == 0, way
+        assert way == "kinds" or writes_of(place) < 20, (way, writes_of(place))
+    # A file that nobody closed has no headers; its elements are there.
+    done = [place.mpi(RANKS, program, "abort", files[0], PIECES, preload=False),
+            gathered(place, program, "abort", files[1], PIECES)]  # fmt: skip
+    assert done[0].status == done[1].status
+    assert files[0].stat().st_size == files[1].stat().st_size
+    error_of_full_disk(place, program, 20000)
+
+
+def drawn_hdf5(name: str) -> Callable[[Place], None]:
+    """Drawn programs of HDF5; `name` "serial": of one process."""
+
+    def case(place: Place) -> None:
+        mpi = find_mpi("mpich-4" if name == "serial" else name)
+        flags = None if mpi is None else hdf5_flags(mpi.hdf5_package)
+        if mpi is None or flags is None:
+            not_verified(f"{name}: no parallel HDF5 of it is installed")
+            return
+        use(place, mpi)
+        serial = name == "serial"
+        program = compiled(place, mpi, "drawn_hdf5.c", *flags, *(["-DSERIAL"] if serial else []))
+        file = place.scratch / "f.h5"
+        counts = [0, 0]
+        for seed in SEEDS:
+            for i, gather in enumerate((None, "memory")):
+                how = {"IOTUNE_DB": "none", "IOTUNE_GATHER": gather}
+                command = (program, file, seed, 8)
+                done = place.run(*command, **how) if serial else place.mpi(RANKS, *command, **how)
+                place.right(done, f"seed {seed}")
+                assert not done.said(), (seed, done.said())
+                counts[i] += writes_of(place)
+        assert counts[1] < counts[0], counts
+
+    return case
+
+
+def hdf5_kernels(place: Place) -> None:
+    """Elements in turn by independent H5Dwrites: a few writes, and h5diff finds no difference."""
     found = []
     for gather in (None, "memory"):
-        done = place.mpi(RANKS, place.bin / "cyclic-io", "--size", 200, IOTUNE_DB="none",
-                         IOTUNE_GATHER=gather)  # fmt: skip
+        done = place.mpi(RANKS, place.bin / "cyclic-io", "--size", 2000, "--independent",
+                         IOTUNE_DB="none", IOTUNE_GATHER=gather)  # fmt: skip
         place.right(done, "cyclic-io")
         (file,) = place.scratch.glob("*.h5")
-        found.append((writes_of(place), file.stat().st_size))
-        file.unlink()
-    assert found[0] == found[1]
+        file.rename(place.scratch / f"{gather}.kept")
+        found.append(writes_of(place))
+    same = ["h5diff", place.scratch / "None.kept", place.scratch / "memory.kept"]
+    assert subprocess.run(same, check=False).returncode == 0
+    assert found[1] < found[0] / 20, found
 
 
 def differing(place: Place) -> None:
@@ -268,6 +336,7 @@ if __name__ == "__main__":
         **{f"ways-{name}": ways(name) for name in mpis},
         **{f"views-{name}": views(name) for name in mpis},
         "notes": notes, "trained": trained, "fatal": fatal, "frozen": frozen,
-        "full": full, "hdf5-is-left-alone": hdf5_is_left_alone, "differing": differing,
-        "recording": recording,
+        **{f"drawn-hdf5-{name}": drawn_hdf5(name) for name in ("serial", "mpich-4", "openmpi-4")},
+        "full": full, "linked-with-hdf5": linked_with_hdf5, "hdf5-ways": hdf5_ways,
+        "hdf5-kernels": hdf5_kernels, "differing": differing, "recording": recording,
     })  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support import preloaded
 from support.mpi_runs import CONFIG, HINTS, check_merged, joined_later, recorded, tuned, words_of
-from support.mpis import NAMES, Mpi, compiled, find_mpi, use
+from support.mpis import NAMES, Mpi, compiled, find_mpi, hdf5_flags, use
 from support.place import Place, main, not_verified
 from support.preloaded import Done
 from support.repository import CALLS_TABLE, ROOT
@@ -199,12 +199,6 @@ def parameters(place: Place, name: str) -> None:
     assert refused("io_ompio_bytes_per_agg = 1000000\n", OMPI_MCA_io_ompio_num_aggregators=1) == {
         "cb_nodes", "cb_buffer_size"
     }  # fmt: skip
-
-
-def hdf5_flags(package: str) -> list[str] | None:
-    done = subprocess.run(["pkg-config", "--cflags", "--libs", package],
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    return done.stdout.split() if done.returncode == 0 else None
 
 
 def hdf5(place: Place) -> None:

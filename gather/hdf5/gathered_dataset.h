@@ -1,0 +1,73 @@
+// What this rank holds of one dataset.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "gather/hdf5/hdf5_functions.h"
+#include "gather/hdf5/selection.h"
+#include "gather/held/pieces.h"
+
+namespace iotune::gather {
+
+// The arguments of an H5Dwrite.
+struct WriteCall {
+  Hid mem_type, mem_space, file_space, transfer_list;
+  const void* buffer;
+};
+
+// Not for two threads at once; HDF5 is called, so that no lock may be held either where others
+// wait for it inside of HDF5.
+class GatheredDataset {
+ public:
+  // `address` names the object within its file. `type`: a copy that is this object's own.
+  GatheredDataset(std::uint64_t address, Hid type, std::size_t element_bytes,
+                  Budget& budget) noexcept
+      : address_(address), type_(type), element_bytes_(element_bytes), held_(budget) {}
+  ~GatheredDataset() { g_h5.H5Tclose(type_); }
+  GatheredDataset(const GatheredDataset&) = delete;
+  GatheredDataset& operator=(const GatheredDataset&) = delete;
+
+  std::uint64_t address() const noexcept { return address_; }
+  const Extent& extent() const noexcept { return extent_; }
+  std::size_t element_bytes() const noexcept { return element_bytes_; }
+  HeldPieces& held() noexcept { return held_; }
+
+  // The identifiers by which the program has it open.
+  void opened(Hid id) { ids_.push_back(id); }
+  void closed(Hid id) noexcept { std::erase(ids_, id); }
+  bool has(Hid id) const noexcept { return std::find(ids_.begin(), ids_.end(), id) != ids_.end(); }
+  bool is_open() const noexcept { return !ids_.empty(); }
+  Hid any_id() const noexcept { return ids_.empty() ? -1 : ids_.back(); }
+
+  // A write by the program's identifier `id`. False: it is not held, or only a part of it: what is
+  // held is to be written, and the call to be made.
+  bool hold(Hid id, const WriteCall& call) noexcept;
+
+  // Its extent may have changed.
+  void forget_extent() noexcept { extent_.n = 0; }
+
+  // Writes `pieces` by the identifier `id`, each of `slabs` by a transfer with `transfer_list`.
+  // False: HDF5 says that one failed.
+  bool write(Hid id, const Ascending& pieces, const std::vector<Hyperslab>& slabs,
+             Hid transfer_list) const noexcept;
+
+ private:
+  bool copy(const Selection& file, const WriteCall& call) noexcept;
+
+  const std::uint64_t address_;
+  const Hid type_;
+  const std::size_t element_bytes_;
+  Extent extent_;  // n 0: to be asked for
+  HeldPieces held_;
+  std::vector<Hid> ids_;
+};
+
+// Takes part in `rounds` collective transfers to the dataset `id`, without an element.
+bool write_nothing(Hid id, std::size_t rounds, Hid transfer_list) noexcept;
+
+// The program is about to change a property list: what is known of it is not known any more.
+void forget_transfer_list(Hid list) noexcept;
+
+}  // namespace iotune::gather
