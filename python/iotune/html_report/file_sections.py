@@ -13,6 +13,7 @@ from iotune.html_report.share_figure import share_figure
 from iotune.html_report.shares import shares_of
 from iotune.html_report.svg import Figure, Table, counted, short_path
 from iotune.reports.tables import plural, rate_text, seconds_text, size_text
+from iotune.reports.totals_text import totals_lines
 from iotune.traces.summary import DatasetPattern, FilePattern
 
 _SHOWN_FILES = 40
@@ -156,3 +157,21 @@ def maps_blocks(facts: RunFacts, wide: float) -> Iterator[Any]:
         yield Heading(
             "", [("", f"Not drawn: {counted(rest, 'smaller file')}, or files of a series.")]
         )
+
+
+def totals_blocks(facts: RunFacts, wide: float) -> Iterator[Any]:
+    """A table of the largest files, a row for each line that `iotune show` has of them."""
+    counts = [one for one in facts.run.files if one.totals and (one.bytes or one.stdio_beside)]
+    counts.sort(key=lambda one: -one.bytes)
+    rows = [
+        (file.path if at == 0 else "", label, text)
+        for file in counts[:_SHOWN_FILES]
+        if file.totals is not None
+        for at, (label, text) in enumerate(totals_lines(file.totals, facts.run.ranks))
+    ]
+    if not rows:
+        return
+    yield Table("Files by what the log counted of them", ("file", "", "counted"), tuple(rows), 3)
+    if len(counts) > _SHOWN_FILES:
+        more = counted(len(counts) - _SHOWN_FILES, "smaller file")
+        yield Heading("", [("", f"{more}: iotune show --all has all of them.")])

@@ -22,12 +22,16 @@ from iotune.html_report.bar_figure import (
 from iotune.html_report.blocks import Fact, Facts, FindingBlock, Heading, Section
 from iotune.html_report.epoch_section import epochs_blocks
 from iotune.html_report.facts import RunFacts
-from iotune.html_report.file_sections import decompositions_blocks, files_blocks, maps_blocks
+from iotune.html_report.file_sections import (
+    decompositions_blocks,
+    files_blocks,
+    maps_blocks,
+    totals_blocks,
+)
 from iotune.html_report.heat_figure import heat_figures
 from iotune.html_report.order_section import order_blocks
 from iotune.html_report.region_figure import region_figure, region_table
 from iotune.html_report.svg import WIDTH, Table, counted, short_path
-from iotune.html_report.totals_section import totals_blocks
 from iotune.logstore import LogContainer, is_container
 from iotune.models.settings.prospects import prospect_of_file
 from iotune.reports.actual_io import done_text, reported_settings, sum_of
