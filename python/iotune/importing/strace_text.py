@@ -2,8 +2,8 @@
 
 A line is `pid time call(arguments) = result <seconds>`; the pid may stand as `[pid N]` or be left
 out. A call that others interrupt is `call(… <unfinished ...>`, and later `<... call resumed>…`.
-Positions follow from the calls before them, as the kernel keeps them: of an open file, by any process
-that has it open.
+Positions follow from the calls before them, as the kernel keeps them: one for each open file,
+whichever process moves it.
 """
 
 from __future__ import annotations

@@ -273,7 +273,7 @@ def drawn_hdf5(name: str) -> Callable[[Place], None]:
         counts = [0, 0]
         for seed in SEEDS:
             for i, gather in enumerate((None, "memory")):
-                how = {"IOTUNE_DB": "none", "IOTUNE_GATHER": gather}
+                how: dict[str, Any] = {"IOTUNE_DB": "none", "IOTUNE_GATHER": gather}
                 command = (program, file, seed, 8)
                 done = place.run(*command, **how) if serial else place.mpi(RANKS, *command, **how)
                 place.right(done, f"seed {seed}")
@@ -294,7 +294,7 @@ def hdf5_kernels(place: Place) -> None:
         (file,) = place.scratch.glob("*.h5")
         file.rename(place.scratch / f"{gather}.kept")
         found.append(writes_of(place))
-    same = ["h5diff", place.scratch / "None.kept", place.scratch / "memory.kept"]
+    same: list[str | Path] = ["h5diff", place.scratch / "None.kept", place.scratch / "memory.kept"]
     assert subprocess.run(same, check=False).returncode == 0
     assert found[1] < found[0] / 20, found
 
