@@ -8,6 +8,7 @@
 #include "patterns/predict/baselines/simple_predictors.h"
 #include "patterns/predict/baselines/tree_predictor.h"
 #include "patterns/predict/baselines/unit_predictor.h"
+#include "patterns/predict/best_predictor.h"
 #include "patterns/predict/nest_predictor.h"
 #include "patterns/predict/recorded_plan.h"
 
@@ -75,6 +76,7 @@ bool start_recorded(std::span<std::byte> memory, const PredictorOptions& options
 
 constexpr PredictorKind kKinds[] = {
     Kind<NestPredictor>::kind("nest"),
+    Kind<BestPredictor>::kind("best"),
     Kind<UnitPredictor>::kind("unit"),
     Kind<TreePredictor>::kind("tree"),
     {.name = "markov",

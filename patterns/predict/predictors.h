@@ -28,7 +28,7 @@ struct PredictorOptions {
 };
 
 struct PredictorKind {
-  std::string_view name;  // nest, unit, tree, markov, stride, readahead, recorded
+  std::string_view name;  // nest, best, unit, tree, markov, stride, readahead, recorded
   std::size_t (*bytes)(const PredictorOptions&) noexcept;
   // False, with nothing started, if the memory is too small or what is earlier is damaged.
   bool (*start)(std::span<std::byte> memory, const PredictorOptions&) noexcept;

@@ -68,7 +68,7 @@ TEST(Predictors, EveryKindRuns) {
       EXPECT_LE(kind.bytes(options), 1024U);
     }
   }
-  EXPECT_EQ(names.size(), 7U);
+  EXPECT_EQ(names.size(), 8U);
   EXPECT_EQ(predictor_kind("none"), nullptr);
 }
 
