@@ -63,36 +63,26 @@ class GatheredHdf5File::OpenedAgain {
   const OwnId made_;
 };
 
-GatheredDataset* GatheredHdf5File::dataset_of(Hid id) noexcept {
-  for (const auto& dataset : datasets_) {
-    if (dataset->has(id)) return dataset.get();
-  }
-  return nullptr;
-}
-
 GatheredDataset* GatheredHdf5File::next_held(std::uint64_t from) noexcept {
-  for (const auto& dataset : datasets_) {
-    if (dataset->address() >= from && !dataset->held().empty()) return dataset.get();
+  for (auto one = datasets_.lower_bound(from); one != datasets_.end(); ++one) {
+    if (!one->second->held().empty()) return one->second.get();
   }
   return nullptr;
 }
 
 void GatheredHdf5File::dataset_opened(Hid id, std::uint64_t address, bool may_wait,
                                       Budget& budget) {
-  const auto place = std::lower_bound(
-      datasets_.begin(), datasets_.end(), address,
-      [](const auto& dataset, std::uint64_t value) { return dataset->address() < value; });
-  if (place != datasets_.end() && (*place)->address() == address) {
-    (*place)->opened(id);
-    return;
+  auto known = datasets_.find(address);
+  if (known == datasets_.end()) {
+    const OwnId type(may_wait ? g_h5.H5Dget_type(id) : -1, g_h5.H5Tclose);
+    // A copy is no object of the file.
+    const Hid own = type >= 0 && is_plain(type) ? g_h5.H5Tcopy(type) : -1;
+    const std::size_t element_bytes = own < 0 ? 0 : g_h5.H5Tget_size(own);
+    auto dataset = std::make_unique<GatheredDataset>(address, own, element_bytes, budget);
+    known = datasets_.emplace(address, std::move(dataset)).first;
   }
-  const OwnId type(may_wait ? g_h5.H5Dget_type(id) : -1, g_h5.H5Tclose);
-  // A copy is no object of the file.
-  const Hid own = type >= 0 && is_plain(type) ? g_h5.H5Tcopy(type) : -1;
-  const std::size_t element_bytes = own < 0 ? 0 : g_h5.H5Tget_size(own);
-  auto dataset = std::make_unique<GatheredDataset>(address, own, element_bytes, budget);
-  dataset->opened(id);
-  datasets_.insert(place, std::move(dataset));
+  known->second->opened(id);
+  g_hdf5_files.datasets[id] = {this, known->second.get()};
 }
 
 void GatheredHdf5File::dataset_closes(GatheredDataset& dataset, Hid id) noexcept {
@@ -101,8 +91,8 @@ void GatheredHdf5File::dataset_closes(GatheredDataset& dataset, Hid id) noexcept
   const bool stays = opened_.comm != 0 && !opened_.metadata_is_collective;
   if (!stays) write_out(dataset);
   dataset.closed(id);
-  if (dataset.is_open() || !dataset.held().empty()) return;
-  std::erase_if(datasets_, [&](const auto& one) { return one.get() == &dataset; });
+  g_hdf5_files.datasets.erase(id);
+  if (!dataset.is_open() && dataset.held().empty()) datasets_.erase(dataset.address());
 }
 
 bool GatheredHdf5File::hold(GatheredDataset& dataset, Hid id, const WriteCall& call) noexcept {
@@ -113,6 +103,7 @@ bool GatheredHdf5File::hold(GatheredDataset& dataset, Hid id, const WriteCall& c
   if (why == NotHeld::kCount) {
     ++account_.counts.held_calls;
     account_.counts.held_bytes += dataset.held().bytes() - before;
+    has_held_ = true;
     return true;
   }
   account_.count(why);
@@ -141,13 +132,14 @@ bool GatheredHdf5File::write_out(GatheredDataset& dataset) noexcept {
 
 bool GatheredHdf5File::write_out() noexcept {
   bool good = true;
-  for (const auto& dataset : datasets_) good = write_out(*dataset) && good;
+  if (!std::exchange(has_held_, false)) return true;
+  for (const auto& [address, dataset] : datasets_) good = write_out(*dataset) && good;
   forget_closed();
   return good;
 }
 
 void GatheredHdf5File::forget_closed() noexcept {
-  std::erase_if(datasets_, [](const auto& one) { return !one->is_open(); });
+  std::erase_if(datasets_, [](const auto& one) { return !one.second->is_open(); });
 }
 
 void GatheredHdf5File::write_together(std::uint64_t address, GatheredDataset* dataset) noexcept {
@@ -212,12 +204,12 @@ bool GatheredHdf5File::flush(Says says) noexcept {
 }
 
 void GatheredHdf5File::forget_extents() noexcept {
-  for (const auto& dataset : datasets_) dataset->forget_extent();
+  for (const auto& [address, dataset] : datasets_) dataset->forget_extent();
 }
 
 void GatheredHdf5File::note(void (*write)(const GatherNote& note)) const noexcept {
   std::size_t waiting_bytes = 0;
-  for (const auto& dataset : datasets_) waiting_bytes += dataset->held().bytes();
+  for (const auto& [address, dataset] : datasets_) waiting_bytes += dataset->held().bytes();
   account_.note(write, name_.c_str(), waiting_bytes);
 }
 
@@ -229,15 +221,13 @@ GatheredHdf5File* Hdf5Files::of_file(Hid id) noexcept {
 }
 
 GatheredDataset* Hdf5Files::of_dataset(Hid id, GatheredHdf5File*& file) noexcept {
-  for (const auto& one : list) {
-    file = one.get();
-    if (GatheredDataset* const dataset = one->dataset_of(id)) return dataset;
-  }
-  file = nullptr;
-  return nullptr;
+  const auto found = datasets.find(id);
+  file = found == datasets.end() ? nullptr : found->second.file;
+  return file == nullptr ? nullptr : found->second.dataset;
 }
 
 void Hdf5Files::remove(GatheredHdf5File* file) noexcept {
+  std::erase_if(datasets, [&](const auto& one) { return one.second.file == file; });
   std::erase_if(list, [&](const auto& one) { return one.get() == file; });
 }
 

@@ -1,9 +1,11 @@
 // One file of HDF5 that the program has open for writing, and what this rank holds of its datasets.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "gather/hdf5/gathered_dataset.h"
@@ -80,8 +82,6 @@ class GatheredHdf5File {
   void forget_extents() noexcept;
   // What became of its writes, into the trace.
   void note(void (*write)(const GatherNote& note)) const noexcept;
-  // The one of an identifier; nullptr: none.
-  GatheredDataset* dataset_of(Hid id) noexcept;
 
  private:
   class OpenedAgain;
@@ -94,7 +94,8 @@ class GatheredHdf5File {
   const Opened opened_;
   const std::string name_;
   Account account_;
-  std::vector<std::unique_ptr<GatheredDataset>> datasets_;  // ascending by address
+  std::map<std::uint64_t, std::unique_ptr<GatheredDataset>> datasets_;  // by address
+  bool has_held_ = false;  // since the last time when all went out
   bool holds_ = true;
   bool failed_ = false;  // nothing is held any more
   bool unsaid_ = false;  // since the last flush()
@@ -107,6 +108,11 @@ void end_hdf5() noexcept;
 // The files of this process. Pointers are valid until the next change.
 struct Hdf5Files {
   std::vector<std::unique_ptr<GatheredHdf5File>> list;
+  struct Place {
+    GatheredHdf5File* file;
+    GatheredDataset* dataset;
+  };
+  std::unordered_map<Hid, Place> datasets;  // by the program's identifiers
 
   GatheredHdf5File* of_file(Hid id) noexcept;
   // The dataset of an identifier and its file; nullptr: it is not gathered.

@@ -71,11 +71,10 @@ void refuse(const Hdf5Open& open, const char* reason) noexcept {
 
 // Those that were closed in another way than by H5Fclose.
 void forget_closed_files() noexcept {
-  const auto is_closed = [](const auto& file) {
-    return g_h5.H5Iget_type(file->id()) != 1 /* H5I_FILE */;
-  };
-  const auto closed = std::erase_if(g_hdf5_files.list, is_closed);
-  g_open_files.fetch_sub(static_cast<int>(closed), std::memory_order_release);
+  for (std::size_t i = g_hdf5_files.list.size(); i-- > 0;) {
+    GatheredHdf5File* const file = g_hdf5_files.list[i].get();
+    if (g_h5.H5Iget_type(file->id()) != 1 /* H5I_FILE */) forget_hdf5_file(file);
+  }
 }
 
 // Its second handle would not see what the first one holds.
