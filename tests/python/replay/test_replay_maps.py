@@ -97,7 +97,7 @@ def test_on_fewer_ranks_nothing_is_lost(tmp_path):
         (HEAD + "a,0,0,0,1,0\n", "the map has no writes"),
         (HEAD + "a,0,0,10,1,0\na,0,x,10,1,0\n", ":3: the offset is 'x'"),
         (HEAD + "a,0,-1,10,1,0\n", ":2: the offset is -1"),
-        (HEAD + "a,0,0,1e3,1,0\n", ":2: the length is '1e3'"),
+        (HEAD + "a,0,0,1.5,1,0\n", ":2: the length is '1.5'"),
         (HEAD + f"a,0,{2**63 - 10},11,1,0\n", ":2: the length is 11"),
         (HEAD + f"a,0,{2**70},1,1,0\n", ":2: the offset is"),
         (HEAD + "a,7000000,0,1,1,0\n", ":2: the rank is 7000000"),
