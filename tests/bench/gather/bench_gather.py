@@ -30,7 +30,7 @@ TRAINED = "romio_cb_write disable\n"
 
 @dataclass(frozen=True)
 class Case:
-    way: str  # of piece_writes.c or hdf5_writes.c
+    way: str  # of piece_writes.c or dataset_writes.c
     pieces: int  # a rank
     size: int  # bytes of a piece
     goal: float | None  # bare over gathered
@@ -81,7 +81,7 @@ class Runs:
             hdf5: native.compiled(source, out / "native", flags_of(package))
             for hdf5, source, package in (
                 (False, "piece_writes.c", ["mpich"]),
-                (True, "hdf5_writes.c", ["hdf5-mpich", "mpich"]),
+                (True, "dataset_writes.c", ["hdf5-mpich", "mpich"]),
             )
         }
         self.library = (build / "lib" / "libiotune.so").resolve()

@@ -1,5 +1,5 @@
 /* Independent H5Dwrites of small pieces, and the seconds from H5Fcreate to the slowest rank's
- * return from H5Fclose. hdf5_writes WAY FILE COUNT alone: one process, COUNT rows of 64 bytes, a
+ * return from H5Fclose. dataset_writes WAY FILE COUNT alone: one process, COUNT rows of 64 bytes, a
  * call each. rows: each rank COUNT rows of 64 bytes, a call each, in one part a rank. cyclic: each
  * rank every second of its share of COUNT elements a rank, in one call. columns: COUNT rows, each
  * rank its own four columns of 8 bytes, in one call. */
