@@ -150,7 +150,8 @@ def test_replays_keep_the_pause(monkeypatch, tmp_path) -> None:
     bench.replay.plan.files = ["a"]
     bench.replay.own = [0]
     bench.scratch = tmp_path
-    bench.preload, bench.ranks, bench.pace = "", 1, page_cache_timing.Pause(2.3)
+    bench.preload, bench.ranks, bench.services = "", 1, {}
+    bench.pace = page_cache_timing.Pause(2.3)
     bench.mpi = bench.replayer = bench.plan = None  # type: ignore[assignment]
     for _ in range(3):
         ReplayBench.replayed(bench, "default", "", 10.0)
