@@ -153,7 +153,10 @@ struct Frees {
     if (!is_past()) {
       const Turn turn;
       GatheredHdf5File* const file = g_hdf5_files.of_file(file_of_object(location));
-      if (file != nullptr) file->flush(GatheredHdf5File::Says::kNothing);
+      if (file != nullptr) {
+        file->flush(GatheredHdf5File::Says::kNothing);
+        file->objects_may_end();
+      }
       let_all_out();
     }
     return real(location, arguments...);

@@ -51,6 +51,10 @@ class GatheredDataset {
   // it: what is held is to be written, and the call to be made.
   NotHeld hold(Hid id, const WriteCall& call) noexcept;
 
+  // A link has gone: HDF5 may free the object when it is closed.
+  void may_end() noexcept { may_end_ = true; }
+  bool ends_with_close() const noexcept { return may_end_; }
+
   // Its extent may have changed.
   void forget_extent() noexcept { extent_.n = 0; }
 
@@ -68,6 +72,7 @@ class GatheredDataset {
   Extent extent_;  // n 0: to be asked for
   HeldPieces held_;
   std::vector<Hid> ids_;
+  bool may_end_ = false;
 };
 
 // Takes part in `rounds` collective transfers to the dataset `id`, without an element.

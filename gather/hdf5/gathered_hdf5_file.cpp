@@ -88,7 +88,8 @@ void GatheredHdf5File::dataset_opened(Hid id, std::uint64_t address, bool may_wa
 void GatheredHdf5File::dataset_closes(GatheredDataset& dataset, Hid id) noexcept {
   // Where it is opened again for the flush, its metadata are read: by all ranks, if that is asked
   // for, and so by none of them alone.
-  const bool stays = opened_.comm != 0 && !opened_.metadata_is_collective;
+  const bool stays =
+      opened_.comm != 0 && !opened_.metadata_is_collective && !dataset.ends_with_close();
   if (!stays) write_out(dataset);
   dataset.closed(id);
   g_hdf5_files.datasets.erase(id);
@@ -205,6 +206,10 @@ bool GatheredHdf5File::flush(Says says) noexcept {
 
 void GatheredHdf5File::forget_extents() noexcept {
   for (const auto& [address, dataset] : datasets_) dataset->forget_extent();
+}
+
+void GatheredHdf5File::objects_may_end() noexcept {
+  for (const auto& [address, dataset] : datasets_) dataset->may_end();
 }
 
 void GatheredHdf5File::note(void (*write)(const GatherNote& note)) const noexcept {

@@ -80,6 +80,8 @@ class GatheredHdf5File {
   // Nothing is held any more; what is held has been written.
   void stop() noexcept { holds_ = false; }
   void forget_extents() noexcept;
+  // After a call that frees objects: what is open now is written before its close.
+  void objects_may_end() noexcept;
   // What became of its writes, into the trace.
   void note(void (*write)(const GatherNote& note)) const noexcept;
 

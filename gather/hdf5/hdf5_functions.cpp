@@ -38,9 +38,7 @@ bool find_all(Provider& hdf5) noexcept {
   IOTUNE_FIND(H5Tget_super);
   IOTUNE_FIND(H5Screate_simple);
   IOTUNE_FIND(H5Sclose);
-  IOTUNE_FIND(H5Sget_simple_extent_ndims);
   IOTUNE_FIND(H5Sget_simple_extent_dims);
-  IOTUNE_FIND(H5Sget_select_npoints);
   IOTUNE_FIND(H5Sget_select_type);
   IOTUNE_FIND(H5Sget_select_bounds);
   IOTUNE_FIND(H5Sis_regular_hyperslab);

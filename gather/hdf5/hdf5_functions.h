@@ -30,9 +30,7 @@ struct Hdf5Functions {
   Hid (*H5Tget_super)(Hid);
   Hid (*H5Screate_simple)(int, const std::uint64_t*, const std::uint64_t*);
   int (*H5Sclose)(Hid);
-  int (*H5Sget_simple_extent_ndims)(Hid);
   int (*H5Sget_simple_extent_dims)(Hid, std::uint64_t*, std::uint64_t*);
-  std::int64_t (*H5Sget_select_npoints)(Hid);
   int (*H5Sget_select_type)(Hid);
   int (*H5Sget_select_bounds)(Hid, std::uint64_t*, std::uint64_t*);
   int (*H5Sis_regular_hyperslab)(Hid);

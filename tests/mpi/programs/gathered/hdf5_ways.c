@@ -1,8 +1,8 @@
 /* Writes rows of a dataset one by one, and ends in one of several ways.
  *   hdf5_ways WAY FILE ROWS
  * plain: closes everything. exit, finalize, abort: ends so, with everything open. full: prints what
- * H5Fflush and H5Fclose return. kinds: datasets whose writes do not wait. alone: one rank writes a
- * file of its own. */
+ * H5Fflush and H5Fclose return. kinds: datasets whose writes do not wait. unlinked: writes a
+ * dataset whose link is gone, then another one. alone: one rank writes a file of its own. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -74,6 +74,11 @@ int main(int argc, char** argv) {
       kinds(file);
     }
     hid_t data = make(file, "rows", H5T_NATIVE_INT, rows);
+    const int unlinked = strcmp(way, "unlinked") == 0;
+    if (unlinked) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      H5Ldelete(file, "rows", H5P_DEFAULT);
+    }
     const int row[COLUMNS] = {rank, 1, 2, 3, 4, 5, 6, 7};
     write_rows(data, H5T_NATIVE_INT, alone ? 0 : (hsize_t)rank, alone ? 1 : (hsize_t)size, row);
     if (strcmp(way, "abort") == 0) {
@@ -82,8 +87,14 @@ int main(int argc, char** argv) {
     }
     if (strcmp(way, "exit") == 0) exit(0);
     if (strcmp(way, "finalize") != 0) {
-      const int flushed = H5Fflush(file, H5F_SCOPE_GLOBAL);
+      const int flushed = unlinked ? 0 : H5Fflush(file, H5F_SCOPE_GLOBAL);
       H5Dclose(data);
+      if (unlinked) { /* its place is free */
+        MPI_Barrier(MPI_COMM_WORLD);
+        data = make(file, "later", H5T_NATIVE_INT, rows);
+        write_rows(data, H5T_NATIVE_INT, (hsize_t)rank, (hsize_t)size, row);
+        H5Dclose(data);
+      }
       const int closed = H5Fclose(file);
       if (strcmp(way, "full") == 0) {
         printf("%s %s\n", flushed < 0 ? "error" : "good", closed < 0 ? "error" : "good");
