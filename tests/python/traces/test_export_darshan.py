@@ -48,7 +48,7 @@ def records(log: Path, module: str) -> dict[tuple[str, int], dict[str, Any]]:
         report = darshan.DarshanReport(str(log), read_all=True)
     found = {}
     for one in report.records[module]:
-        said = {}
+        said: dict[str, Any] = {}
         for kind in ("counters", "fcounters"):
             said.update(zip(report.counters[module][kind], one[kind].tolist()))
         found[report.name_records[one["id"]], int(one["rank"])] = said
