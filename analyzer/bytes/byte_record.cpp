@@ -127,6 +127,26 @@ std::vector<Share> shares_of(const ByteRecord& record, const std::vector<FileArr
   return shares;
 }
 
+// The arrays of a file whose ranks are not known, as one set.
+std::string arrays_text(const IndexSets& file) {
+  const std::vector<std::vector<std::uint64_t>> no_cuts(file.size());
+  std::vector<FileArray> arrays = split_arrays(file, no_cuts, {});
+  if (arrays.empty()) {
+    FileArray& whole = arrays.emplace_back();
+    whole.begin = file.least();
+    whole.end = file.end();
+    whole.shape = verified_shape(file, {});
+  }
+  const auto size = [](const FileArray& one) { return (one.end - one.begin) * one.copies; };
+  const FileArray& largest =
+      *std::max_element(arrays.begin(), arrays.end(),
+                        [&](const FileArray& a, const FileArray& b) { return size(a) < size(b); });
+  const std::string text =
+      largest.shape.described.descriptor.text() + " from byte " + std::to_string(largest.begin);
+  if (arrays.size() == 1) return text;
+  return std::to_string(arrays.size()) + " arrays, the largest " + text;
+}
+
 // What is known of bytes without a place: what aggregators moved for all, where they did.
 DatasetPattern unplaced_pattern(const ByteRecord& record, const DatasetPattern& usual) {
   DatasetPattern pattern = usual;
@@ -152,12 +172,9 @@ DatasetPattern unplaced_pattern(const ByteRecord& record, const DatasetPattern& 
   if (!all) return pattern;
   IndexSets file;
   file.add(*all);
-  const InferredShape shape = verified_shape(file, {});
   pattern.ambiguity = (usual.write ? "written by " : "read by ") + std::to_string(aggregators) +
                       (aggregators == 1 ? " aggregator, as " : " aggregators, as ") +
-                      shape.described.descriptor.text() + " from byte " +
-                      std::to_string(shape.first_byte) +
-                      "; what each rank held is not in the trace";
+                      arrays_text(file) + "; what each rank held is not in the trace";
   return pattern;
 }
 

@@ -139,6 +139,24 @@ TEST(SeveralArrays, AggregatorsAreNoRanks) {
       << found[0].ambiguity;
 }
 
+// Gaps part them.
+TEST(SeveralArrays, AggregatorsOfSeveralArrays) {
+  ByteRecord record;
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    ByteRuns runs, below;
+    OwnedTally unknown;
+    unknown.add({{}, 3000, 3, 7, true, true});
+    for (const std::uint64_t array : {100, 5000, 17000}) below.add(array + rank * 1000, 1000);
+    record.calls += 3;
+    record.take(runs, {}, 7, unknown, below);
+  }
+  const std::vector<DatasetPattern> found = patterns_of(record, true);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found[0].ambiguity.starts_with(
+      "written by 2 aggregators, as 3 arrays, the largest <1D,(*),(2000)> from byte 100"))
+      << found[0].ambiguity;
+}
+
 TEST(SeveralArrays, AnArraysCallsAndSecondsAreItsOwn) {
   std::vector<Extent> calls;
   std::uint64_t at = add_blocks(calls, 4, 0, 4000, 1'000'000'000);
