@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import tempfile
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import iotune
 from iotune.export import export_calls
@@ -183,3 +187,39 @@ def test_what_has_no_calls_has_no_such_log(tmp_path: Path) -> None:
     done = typed(tmp_path, "export", str(trace), "--format", "darshan", status=1)
     assert "cannot be exported as a log of Darshan's" in done.stderr
     assert not (tmp_path / "totals.darshan").exists()
+
+
+CALLS = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.sampled_from(["/a", "/b é", "/c:d"]),
+        st.sampled_from([("read", "posix"), ("write", "posix"), ("fwrite", "stdio")]),
+        st.integers(0, 1 << 40),
+        st.integers(0, 1 << 24),
+        st.integers(0, 1000),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(CALLS)
+def test_drawn_calls_keep_their_bytes(calls: list[tuple[Any, ...]]) -> None:
+    lines = []
+    expected: Counter[tuple[str, str]] = Counter()
+    for place, (rank, file, (operation, layer), offset, length, duration) in enumerate(calls):
+        begin = 1 + place
+        lines.append(
+            f"{rank},{file},{operation},{offset},{length},{begin},{begin + duration / 1e4},{layer}"
+        )
+        way = "WRITTEN" if "write" in operation else "READ"
+        expected[f"{layer.upper()}_BYTES_{way}", file] += length
+    with tempfile.TemporaryDirectory() as folder:
+        log = log_of(traced(Path(folder), *lines), Path(folder))
+        found: Counter[tuple[str, str]] = Counter()
+        for module in {layer.upper() for _, _, (_, layer), *_ in calls}:
+            for (file, _), one in records(log, module).items():
+                for way in ("READ", "WRITTEN"):
+                    found[f"{module}_BYTES_{way}", file] += one[f"{module}_BYTES_{way}"]
+    assert +found == +expected
