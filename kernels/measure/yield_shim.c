@@ -1,7 +1,9 @@
 /* libiotune-yield.so, a preload for both arms of a benchmark with more ranks
  * than cores: MPICH over UCX burns its whole time slice while it waits, so that
  * a barrier takes milliseconds and a comparison measures the scheduler. Here a
- * fruitless look at the network gives the core to another rank. */
+ * fruitless look at the network gives the core to another rank. Where a storage
+ * takes its time by sleeping, a rank that waits for another should do so too:
+ * IOTUNE_YIELD_SLEEP_NS, after a hundred fruitless looks in a row. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef unsigned (*progress_function)(void* worker);
 
@@ -32,6 +35,30 @@ static progress_function find_real(void) {
   return progress;
 }
 
+static long sleep_ns(void) {
+  static _Atomic long known = -1;
+  long ns = atomic_load_explicit(&known, memory_order_relaxed);
+  if (ns < 0) {
+    const char* text = getenv("IOTUNE_YIELD_SLEEP_NS");
+    ns = text != NULL ? strtol(text, NULL, 10) : 0;
+    if (ns < 0 || ns > 999999999) ns = 0;
+    atomic_store_explicit(&known, ns, memory_order_relaxed);
+  }
+  return ns;
+}
+
+static _Thread_local int looks; /* that found nothing, one after the other */
+
+static void wait_a_little(void) {
+  enum { kLooks = 100 };
+  if (sleep_ns() == 0 || ++looks < kLooks) {
+    sched_yield();
+    return;
+  }
+  struct timespec pause = {.tv_sec = 0, .tv_nsec = sleep_ns()};
+  nanosleep(&pause, NULL);
+}
+
 __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker) {
   static _Atomic(progress_function) real;
   progress_function progress = atomic_load_explicit(&real, memory_order_relaxed);
@@ -40,6 +67,9 @@ __attribute__((visibility("default"))) unsigned ucp_worker_progress(void* worker
     atomic_store_explicit(&real, progress, memory_order_relaxed);
   }
   unsigned done = progress(worker);
-  if (done == 0) sched_yield();
+  if (done == 0)
+    wait_a_little();
+  else
+    looks = 0;
   return done;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "replay_counts.h"
 #include "replay_file.h"
 #include "replay_program.h"
 
@@ -106,17 +107,24 @@ struct times {
   double* round;         /* of each round, all its files together */
   double* file;          /* of each of the plan's parts from open to close, round by round */
   double *own, *slowest; /* of each part in the round that is on: this rank's, the slowest's */
+  double* counts; /* of each part REPLAY_COUNTS, over all rounds: this rank's, then all ranks' */
 };
 
 static double one_round(const struct plan* plan, int rank, struct replay_buffer* buffer,
                         struct times* times, int round) {
   remove_created(plan, rank);
   MPI_Barrier(MPI_COMM_WORLD);
+  double counted[REPLAY_COUNTS], now[REPLAY_COUNTS];
+  replay_count(counted);
   double start = MPI_Wtime(), before = start;
   for (size_t i = 0; i < plan->files; i++) {
     replay_file(&plan->file[i], buffer);
     times->own[i] = MPI_Wtime() - before;
     before += times->own[i];
+    replay_count(now);
+    for (size_t k = 0; k < REPLAY_COUNTS; k++)
+      times->counts[i * REPLAY_COUNTS + k] += now[k] - counted[k];
+    memcpy(counted, now, sizeof now);
   }
   double own = before - start, slowest = own;
   MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
@@ -153,6 +161,16 @@ static void report(size_t files, uint64_t bytes, const struct times* times, int 
   for (size_t i = 0; i < files; i++)
     times->slowest[i] = median_of(times, files, i, rounds, times->round);
   replay_print_numbers("file_seconds", times->slowest, files);
+  static const char* const names[REPLAY_COUNTS] = {
+      [REPLAY_PROCESSOR_SECONDS] = "file_processor_seconds",
+      [REPLAY_SYSTEM_CALLS] = "file_system_calls",
+      [REPLAY_MOVED_BYTES] = "file_moved_bytes",
+  };
+  for (size_t k = 0; k < REPLAY_COUNTS; k++) {
+    for (size_t i = 0; i < files; i++)
+      times->slowest[i] = times->counts[i * REPLAY_COUNTS + k] / rounds;
+    replay_print_numbers(names[k], times->slowest, files);
+  }
   printf("}\n");
 }
 
@@ -171,15 +189,22 @@ static void run_rounds(const struct plan* plan, const struct choices* choices, i
   struct times times = {.round = new_numbers((size_t)rounds),
                         .file = new_numbers((size_t)rounds * plan->files),
                         .own = new_numbers(plan->files),
-                        .slowest = new_numbers(plan->files)};
+                        .slowest = new_numbers(plan->files),
+                        .counts = new_numbers(plan->files * REPLAY_COUNTS)};
+  double* all_counts = new_numbers(plan->files * REPLAY_COUNTS);
   buffer.moved = 0;
   for (int i = 0; i < rounds; i++) times.round[i] = one_round(plan, rank, &buffer, &times, i);
   MPI_Reduce(&buffer.moved, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Reduce(times.counts, all_counts, (int)(plan->files * REPLAY_COUNTS), MPI_DOUBLE, MPI_SUM, 0,
+             MPI_COMM_WORLD);
+  free(times.counts);
+  times.counts = all_counts;
   if (rank == 0) report(plan->files, all, &times, rounds);
   free(times.round);
   free(times.file);
   free(times.own);
   free(times.slowest);
+  free(times.counts);
   free(buffer.byte);
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iotune.models.cases import Case
@@ -48,6 +48,7 @@ class Timed:
     seconds: float | None  # None: it failed, or did not take effect
     default_seconds: tuple[float, ...]  # of the same replay
     effect: str  # "applied", or why there is no time
+    counts: Mapping[str, float] = field(default_factory=dict)  # as Trial has them
 
 
 class ManyBench(ReplayBench):
@@ -65,6 +66,7 @@ class ManyBench(ReplayBench):
         self._draw = random.Random(seed)
         self._settings: dict[str, Mapping[str, str]] = {}
         self._file_seconds: list[float] = []
+        self._file_counts: dict[str, list[float]] = {}
         self._default_seconds = 1.0
         self.failures = 0
         self.most_failures = 1 << 30  # after so many a replay that fails is an error
@@ -110,6 +112,7 @@ class ManyBench(ReplayBench):
     def seconds_of(self, name: str, result: Replayed) -> float:
         """Of all files; each one's is kept."""
         self._file_seconds = result.file_seconds
+        self._file_counts = result.file_counts
         return sum(result.file_seconds)
 
     def measure(self, tried: Sequence[Candidate]) -> list[Timed]:
@@ -163,7 +166,8 @@ class ManyBench(ReplayBench):
             name, seconds = names[place[number]], self._file_seconds[place[number]]
             effect = effect_of(run, {name}, one.settings) if one.settings else "applied"
             time_of_it = seconds if effect == "applied" else None
-            found.append(Timed(one, time_of_it, of_default, effect))
+            counts = {name: values[place[number]] for name, values in self._file_counts.items()}
+            found.append(Timed(one, time_of_it, of_default, effect, counts))
         return found
 
     def demand_same_stack(self) -> None:

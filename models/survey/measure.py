@@ -13,11 +13,13 @@ from typing import Any, Protocol
 
 from iotune.models.cases import Case, shape_of, stored_pattern
 from iotune.models.replays.bench import TIMEOUT_SECONDS
-from iotune.models.settings.candidates import STRIPED, Candidate
+from iotune.models.settings.candidates import STRIPED, Candidate, candidates
 from iotune.models.settings.file_layout import striping_of
 from iotune.models.settings.space import dense_space, space
 from iotune.models.settings.storage import on_storage
 from iotune.models.settings.unread import without_unread
+from iotune.models.survey.beaten import beaten
+from iotune.models.survey.costs import Costs
 from iotune.models.survey.many import ManyBench
 from iotune.models.survey.trials import Subject, Surface, Trial
 
@@ -46,6 +48,7 @@ class Asked:
     until: float = math.inf  # monotonic
     most_failures: int = 1 << 30  # of settings, each of which may take minutes
     most_seconds: float = math.inf  # of one file at the default: slower ones are left out
+    drops: bool = False  # settings whose interval lies below the best's are not repeated
 
 
 class TooSlow(Error):
@@ -85,7 +88,7 @@ def measure_pattern(
     if known is not None:
         case.platform = dict(known.subject.platform)
         points = _legal(points, case, directory / "many0.h5")
-        if not _waiting(known, points, asked.repeats):
+        if not _waiting(known, points, asked):
             return known
     with scratch_directory(directory, _SCRATCH_BYTES + _BESIDE_BYTES) as scratch:
         bench = ManyBench(case, plan, mpi, find_replayer(mpi), scratch, asked.seed)
@@ -121,8 +124,9 @@ def measure_pattern(
         surface = journal.add_subject(Subject(name, dict(pattern), question, platform))
         points = _legal(points, case, scratch / "files" / "many0.h5")
         draw = random.Random(f"{asked.seed} {name} {len(surface.trials)}")
+        costs = Costs(surface.subject, points)
         while time.monotonic() < asked.until and not is_over():
-            waiting = _waiting(surface, points, asked.repeats)
+            waiting = _waiting(surface, points, asked)
             if not waiting:
                 break
             draw.shuffle(waiting)
@@ -130,20 +134,33 @@ def measure_pattern(
             times = surface.ratios()
             waiting.sort(key=lambda one: len(times.get(one.text, ())))
             batch = surface.next_batch()
+            chosen = costs.together(waiting, times, bench.most_candidates)
             try:
-                found = bench.measure(waiting[: bench.most_candidates])
+                found = bench.measure(chosen)
             except Error as problem:
                 if bench.failures < asked.most_failures:
                     raise
                 raise TooSlow(f"{bench.failures} settings failed, then: {problem}") from None
+            if len(found) == 1 and found[0].seconds is None:
+                left_out = costs.as_hopeless(found[0].candidate, waiting)
+                journal.add_trials(
+                    surface, [Trial(one.text, None, (), batch, why) for one, why in left_out]
+                )
             journal.add_trials(
                 surface,
                 [
-                    Trial(one.candidate.text, one.seconds, one.default_seconds, batch, one.effect)
+                    Trial(
+                        one.candidate.text,
+                        one.seconds,
+                        one.default_seconds,
+                        batch,
+                        one.effect,
+                        one.counts,
+                    )
                     for one in found
                 ],
             )
-            left = len(_waiting(surface, points, asked.repeats))
+            left = len(_waiting(surface, points, asked))
             tell(f"{name}: {left} of {len(points)} settings still to come")
     return surface
 
@@ -153,7 +170,12 @@ def _points(case: Case, plan: Plan, directory: Path, asked: Asked) -> list[Candi
     shape, _, _ = on_storage(shape, directory, case.nodes)
     found = dense_space(shape) if asked.dense else space(shape)
     if asked.points is not None and asked.points < len(found):
-        found = random.Random(f"{asked.seed} {case.descriptor}").sample(found, asked.points)
+        # What mechanisms there are first, then values of their parameters.
+        first = candidates(shape)[: asked.points]
+        known = {one.text for one in first}
+        others = [one for one in found if one.text not in known]
+        draw = random.Random(f"{asked.seed} {case.descriptor}")
+        found = [*first, *draw.sample(others, min(len(others), asked.points - len(first)))]
     return [Candidate(), *found]
 
 
@@ -174,8 +196,11 @@ def _legal(points: Sequence[Candidate], case: Case, file: Path) -> list[Candidat
     ]
 
 
-def _waiting(surface: Surface, points: Sequence[Candidate], repeats: int) -> list[Candidate]:
+def _waiting(surface: Surface, points: Sequence[Candidate], asked: Asked) -> list[Candidate]:
     times, failed = surface.ratios(), surface.failed()
+    out = {*failed, *(beaten(surface) if asked.drops else ())}
     return [
-        one for one in points if one.text not in failed and len(times.get(one.text, ())) < repeats
+        one
+        for one in points
+        if one.text not in out and len(times.get(one.text, ())) < asked.repeats
     ]

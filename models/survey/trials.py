@@ -44,6 +44,8 @@ class Trial:
     default_seconds: tuple[float, ...]
     batch: int  # trials of one number come from one replay
     effect: str = "applied"
+    # What all ranks used for it (iotune.replay.replayer.COUNTS); empty where nobody counted.
+    counts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float | None:
@@ -67,6 +69,17 @@ class Surface:
             if one.ratio is not None:
                 found.setdefault(one.settings, []).append(one.ratio)
         return found
+
+    def counts(self) -> dict[str, dict[str, float]]:
+        """By settings: the median of each count over the trials that have it."""
+        found: dict[str, dict[str, list[float]]] = {}
+        for one in self.trials:
+            for name, value in one.counts.items():
+                found.setdefault(one.settings, {}).setdefault(name, []).append(value)
+        return {
+            text: {name: median(values) for name, values in of.items()}
+            for text, of in found.items()
+        }
 
     def failed(self) -> dict[str, str]:
         """Settings that never had a time, and why."""
@@ -104,7 +117,7 @@ class Journal:
     def add_trials(self, surface: Surface, trials: list[Trial]) -> None:
         """On the disk when it returns."""
         surface.trials += trials
-        self._append({"of": surface.subject.name, **asdict(one)} for one in trials)
+        self._append({"of": surface.subject.name, **_as_line(one)} for one in trials)
 
     def _append(self, objects: Iterable[Mapping[str, Any]]) -> None:
         lines = [json.dumps(one, separators=(",", ":")) for one in objects]
@@ -117,6 +130,13 @@ class Journal:
                 os.fsync(file.fileno())
         except OSError as problem:
             raise Error(f"{self.path}: {problem.strerror}") from None
+
+
+def _as_line(trial: Trial) -> dict[str, Any]:
+    line = asdict(trial)
+    if not trial.counts:
+        del line["counts"]
+    return line
 
 
 def _used(path: Path) -> bool:
@@ -183,5 +203,6 @@ def _take(one: Any, found: dict[str, Surface], is_first: bool) -> None:
             tuple(float(x) for x in one["default_seconds"]),
             int(one["batch"]),
             str(one["effect"]),
+            {str(name): float(value) for name, value in one.get("counts", {}).items()},
         )
         found[one["of"]].trials.append(trial)

@@ -24,8 +24,8 @@ _REPLAYERS = ("plan_reader.c", "replay_program.c", "run_failure.c")
 _PROVERS = ("prove.c", "prove_stalls.c", "run_failure.c")
 _SOURCES = {
     REPLAY: (
-        "hdf5_failure.c", "plan.c", "replay.c", "replay_file.c", "replay_forms.c",
-        "replay_formula.c", "replay_hdf5.c", "replay_prepare.c", *_REPLAYERS,
+        "hdf5_failure.c", "plan.c", "replay.c", "replay_counts.c", "replay_file.c",
+        "replay_forms.c", "replay_formula.c", "replay_hdf5.c", "replay_prepare.c", *_REPLAYERS,
     ),
     CALLS: ("calls_mpi.c", "calls_plan.c", "calls_replay.c", "calls_requests.c", *_REPLAYERS),
     PROVE: ("prove_checkpoints.c", "prove_mpiio.c", "prove_shared.c", *_PROVERS),

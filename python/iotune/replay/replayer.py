@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,12 @@ class Replayed:
     files: int
     rounds: list[float]
     file_seconds: list[float]  # of each of the plan's files, median of the rounds; none of calls
+    # By name, of each file what all ranks used; none of calls.
+    file_counts: dict[str, list[float]] = field(default_factory=dict)
+
+
+# Of a file, without the noise of times: processor time, and system calls that move bytes.
+COUNTS = ("processor_seconds", "system_calls", "moved_bytes")
 
 
 def find_replayer(mpi: Mpi) -> Path:
@@ -175,6 +181,11 @@ def _replayed(result: Mapping[str, Any]) -> Replayed:
         int(result["files"]),
         [float(one) for one in result["rounds"]],
         [float(one) for one in result.get("file_seconds", ())],
+        {
+            name: [float(one) for one in result[f"file_{name}"]]
+            for name in COUNTS
+            if f"file_{name}" in result
+        },
     )
 
 

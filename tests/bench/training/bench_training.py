@@ -1,7 +1,7 @@
 """How soon each search finds the best settings of a pattern, on surfaces that were measured.
 
-Models are fitted to the patterns that are not held out; a third, chosen by name beforehand, is
-judged (surface_patterns.py). Nothing is timed here: every run that a search asks for is looked up.
+Models are fitted to the patterns that are not held out; the others, chosen by name beforehand, are
+judged (surfaces/held_out.txt). Nothing is timed here: each run that a search asks for is looked up.
 --rounds is the number of seeds. Rows count patterns whose best is 1.3 times the default at least.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
-from iotune.models.gains.fit import Fitted, fit
+from iotune.models.gains.fit import FEWEST_PATTERNS, Fitted, fit
 from iotune.models.gains.prior import Prior, prior_of
 from iotune.models.gains.rows import features_of, rows_of, settings_of
 from iotune.models.search import METHODS, make_search
@@ -24,10 +24,12 @@ from iotune.models.survey.trials import Surface
 
 from bench.paired import Estimate, Table, arguments, at_least, at_most
 from bench.training.drawn_trainings import MOST_RUNS, winner
-from bench.training.surface_patterns import DENSE_POINTS
-from bench.training.surfaces import load, places, wanted_of
+from bench.training.surface_patterns import held_out as names_held_out
+from bench.training.surfaces import load
 
+STORAGES = ("disk", "nodes", "cephfs", "paced", "paced16")
 HEADROOM = 1.3
+DENSE_POINTS = 240  # of the older surfaces some have so many settings
 AFTER = (1, 3, 5, 10, 20)
 TRAININGS = 1000
 # Runs that each search wants: 15 individuals in 40 generations; 336 to fit to, and the best 20.
@@ -114,13 +116,11 @@ def _first(one: Judged, prior: Prior) -> tuple[float, float]:
 
 
 def _storage(table: Table, storage: str, seeds: int) -> None:
-    surfaces = {one.subject.name: one for one in load(storage)}
-    place = places()[storage]
-    wanted = [one for one in wanted_of(place)
-              if one.name in surfaces]  # fmt: skip
-    teaching = [surfaces[one.name] for one in wanted if not one.held_out]
-    held_out = [one for one in map(judged, (surfaces[w.name] for w in wanted if w.held_out)) if one]
-    if not held_out or len(teaching) < 10:
+    surfaces = load(storage)
+    teaching = [one for one in surfaces if one.subject.name not in names_held_out()]
+    judging = [one for one in surfaces if one.subject.name in names_held_out()]
+    held_out = [one for one in map(judged, judging) if one]
+    if not held_out or len(teaching) < FEWEST_PATTERNS:
         print(f"NOT VERIFIED {storage}: no surfaces (run.py …/surfaces.py measure)")
         return
     fitted = fit(rows_of(teaching))
@@ -146,9 +146,9 @@ def _storage(table: Table, storage: str, seeds: int) -> None:
     dense = [one for one in held_out if len(one.flat.points) >= DENSE_POINTS]
     _own_budgets(table, storage, dense, fitted, seeds)
     _first_predictions(table, storage, held_out, fitted)
-    _applied(table, storage, [surfaces[one.name] for one in wanted if one.held_out], fitted)
-    _coverage(table, storage, [surfaces[one.name] for one in wanted if one.held_out], fitted)
-    _seen_before(table, storage, [surfaces[one.name] for one in wanted], seeds)
+    _applied(table, storage, judging, fitted)
+    _coverage(table, storage, judging, fitted)
+    _seen_before(table, storage, surfaces, seeds)
 
 
 def _against_others(table: Table, storage: str, of_method: dict[str, list[list[float]]]) -> None:
@@ -262,7 +262,7 @@ def main() -> int:
     options = arguments(__doc__, rounds=3)
     table = Table("training")
     _decisions(table)
-    for storage in ("disk", "nodes", "cephfs"):
+    for storage in STORAGES:
         _storage(table, storage, options.rounds)
     _by_size(table)
     return table.finish(options.out)

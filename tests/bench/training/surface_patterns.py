@@ -1,11 +1,14 @@
 """Which patterns have a response surface, and which of them no model may see.
 
-The kernels' patterns and drawn ones, at the storage's ranks. A third is held out, chosen here by
-name before anything was fitted: these are judged, and were never looked at while models were made.
+Twenty: what the papers' kernels do, the kinds of pattern where settings are worth most (pieces from
+one byte on, dealt out one by one, columns, chunks, what lies aligned to nothing), and drawn ones.
+Half of them are held out (surfaces/held_out.txt): of each two neighbours in this list one, drawn
+before anything was measured. The file also names what is held out of the older surfaces.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from dataclasses import dataclass
@@ -14,8 +17,10 @@ from typing import Any
 from iotune.models.gains.ask import pattern_of
 from iotune.models.survey.draw import Limits, draw_pattern
 
-DRAWN = 30
-DENSE_POINTS, SPARSE_POINTS = 240, 40
+from support.repository import TESTS
+
+SURFACES = TESTS / "bench" / "training" / "surfaces"
+_DRAWN = 5
 
 
 @dataclass(frozen=True)
@@ -25,68 +30,94 @@ class SurfacePattern:
     name: str
     pattern: dict[str, Any]
     datasets: int
-    dense: bool
-    held_out: bool
-
-    @property
-    def points(self) -> int:
-        """Settings that are measured."""
-        return DENSE_POINTS if self.dense else SPARSE_POINTS
-
-    @property
-    def repeats(self) -> int:
-        """Of each setting: what is judged is measured more often."""
-        return 5 if self.held_out else 2
 
 
-# Descriptor with R for the ranks' share of a whole, bytes of an element, datasets, collective.
-_KERNELS: dict[str, tuple[str, tuple[int, ...], int, int, bool]] = {
-    "vpic": ("BLOCK", (1 << 20,), 4, 4, False),
-    "vorpal": ("BLOCK,BLOCK,BLOCK", (60, 100, 120), 8, 2, False),
-    "vorpal-collective": ("BLOCK,BLOCK,BLOCK", (60, 100, 120), 8, 2, True),
-    "gcrm": ("*,*,BLOCK", (1, 1, 1 << 20), 4, 2, False),
-    "flash": ("BLOCK,*,*,*", (160, 8, 8, 8), 8, 8, False),
-    "column": ("*,BLOCK", (8192, 128), 8, 1, True),
-    "cyclic": ("CYCLIC", (1 << 18,), 8, 1, True),
+@dataclass(frozen=True)
+class _Shape:
+    """A dataset that ranks share, whatever their number."""
+
+    names: str
+    dims: tuple[int, ...]
+    element_bytes: int
+    datasets: int = 1
+    chunk: tuple[int, ...] = ()
+
+
+# Of as many bytes that a storage which takes a third of a millisecond for a request has a file of
+# them within seconds, piece by piece too.
+_SHAPES = {
+    "vpic": _Shape("BLOCK", (1 << 18,), 4, 8),
+    "vorpal": _Shape("BLOCK,BLOCK,BLOCK", (32, 64, 96), 8, 2),
+    "gcrm": _Shape("*,*,BLOCK", (1, 4, 1 << 18), 4, 2),
+    "flash": _Shape("BLOCK,*,*,*", (160, 8, 8, 8), 8, 12),
+    "column": _Shape("*,BLOCK", (512, 2048), 8),
+    "narrow column": _Shape("*,BLOCK", (512, 64), 8),
+    "cyclic": _Shape("CYCLIC", (1 << 12,), 8),
+    "cyclic bytes": _Shape("CYCLIC", (1 << 12,), 1),
+    "cyclic blocks": _Shape("CYCLIC(32)", (1 << 16,), 8),
+    "chunked rows": _Shape("*,BLOCK", (256, 4096), 8, 1, (32, 1024)),
+    "unaligned": _Shape("BLOCK", (16 * 65537,), 4, 2),
 }
-_DENSE = ("vorpal write", "vorpal-collective write", "column write", "column read",
-          "cyclic write", "vpic write", "drawn 0", "drawn 1")  # fmt: skip
+_WANTED = (
+    ("vpic", "write", False), ("vorpal", "write", False), ("vorpal", "write", True),
+    ("gcrm", "write", True), ("flash", "write", False), ("column", "write", True),
+    ("column", "read", False), ("narrow column", "write", False), ("narrow column", "read", True),
+    ("cyclic", "write", False), ("cyclic", "read", False), ("cyclic bytes", "write", True),
+    ("cyclic blocks", "write", False), ("chunked rows", "read", False),
+    ("unaligned", "write", True),
+)  # fmt: skip
 
 
-def _kernel(name: str, ranks: int, write: bool) -> tuple[dict[str, Any], int]:
-    text, dims, element_bytes, datasets, collective = _KERNELS[name]
-    names = text.split(",")
+def _grid(one: _Shape, ranks: int) -> list[int]:
+    """Twos, dealt to the longest part."""
+    names = one.names.split(",")
     grid, left = [1] * len(names), ranks
-    spread = [at for at, one in enumerate(names) if one != "*"]
-    while left > 1:  # twos, dealt to the longest part
-        at = max(spread, key=lambda d: dims[d] / grid[d])
+    spread = [at for at, name in enumerate(names) if name != "*"]
+    while left > 1:
+        at = max(spread, key=lambda d: one.dims[d] / grid[d])
         grid[at] *= 2
         left //= 2
-    counts = [size // parts for size, parts in zip(dims, grid)]
-    names = ["*" if parts == 1 else one for one, parts in zip(names, grid)]
+    return grid
+
+
+def _pattern(one: _Shape, ranks: int, op: str, collective: bool) -> dict[str, Any]:
+    grid = _grid(one, ranks)
+    names = [
+        "*" if parts == 1 else name for name, parts in zip(one.names.split(","), grid)
+    ]  # fmt: skip
+    counts = [size // parts for size, parts in zip(one.dims, grid)]
     descriptor = f"<{len(names)}D,({','.join(names)}),({','.join(map(str, counts))})>"
-    dims = tuple(count * parts for count, parts in zip(counts, grid))
-    pattern = pattern_of(descriptor, ranks, write, element_bytes, collective, grid, dims)
-    return pattern, datasets
+    dims = [count * parts for count, parts in zip(counts, grid)]
+    return pattern_of(
+        descriptor, ranks, op == "write", one.element_bytes, collective, grid, dims, one.chunk
+    )
 
 
-def surface_patterns(ranks: int, most_bytes: int = 32 << 20) -> list[SurfacePattern]:
-    """All of one storage, in the order of their names."""
-    found: list[tuple[str, dict[str, Any], int]] = []
-    for name in _KERNELS:
-        for op in ("write", "read"):
-            found.append((f"{name} {op}", *_kernel(name, ranks, op == "write")))
-    draw = random.Random(20151117)
-    limits = Limits(ranks=(ranks,), most_file_bytes=most_bytes, most_pieces=8192)
-    for number in range(DRAWN):
-        drawn = draw_pattern(draw, limits)
-        found.append((f"drawn {number}", drawn.pattern, drawn.datasets))
-    names = [name for name, _, _ in found]
-    held_out = set(random.Random(20151118).sample(names, len(names) // 3))
-    return [
-        SurfacePattern(name, pattern, datasets, name in _DENSE, name in held_out)
-        for name, pattern, datasets in found
+def surface_patterns(ranks: int) -> list[SurfacePattern]:
+    """All of a storage with so many ranks, a power of two."""
+    found = [
+        SurfacePattern(
+            f"{shape}, {op}, {'collective' if collective else 'independent'}",
+            _pattern(_SHAPES[shape], ranks, op, collective),
+            _SHAPES[shape].datasets,
+        )
+        for shape, op, collective in _WANTED
     ]
+    draw = random.Random(20251129)
+    limits = Limits(
+        ranks=(ranks,), least_file_bytes=1 << 16, most_file_bytes=8 << 20, most_pieces=512,
+        least_piece_bytes=1,
+    )  # fmt: skip
+    for number in range(_DRAWN):
+        drawn = draw_pattern(draw, limits)
+        found.append(SurfacePattern(f"drawn anew {number}", drawn.pattern, drawn.datasets))
+    return found
+
+
+@functools.cache
+def held_out() -> frozenset[str]:
+    """Names of the patterns that judge, of all storages."""
+    return frozenset((SURFACES / "held_out.txt").read_text().splitlines())
 
 
 def file_bytes(one: SurfacePattern) -> int:

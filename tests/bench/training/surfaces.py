@@ -1,16 +1,19 @@
 """Measure the response surfaces that searches and models are compared on (not a benchmark).
 
-    .venv/bin/python tests/run.py tests/bench/training/surfaces.py measure disk --minutes 60
+    .venv/bin/python tests/run.py tests/bench/training/surfaces.py measure paced --minutes 40
     .venv/bin/python tests/run.py tests/bench/training/surfaces.py status
-    .venv/bin/python tests/run.py tests/bench/training/surfaces.py pack disk
+    .venv/bin/python tests/run.py tests/bench/training/surfaces.py pack paced
 
 Goes on from build/bench/surfaces/STORAGE.trials, to which every replay is added at once, or where
 that is not there from what is kept; `pack` compresses it to surfaces/STORAGE.trials.gz beside this
-file. Nothing else may run meanwhile. Each storage, made so:
+file. A setting is measured until its interval lies below the best's. Each storage, made so:
 
-disk: the own disk of this machine (ext4), two ranks. nodes, nodes8, nodes16: by 4, 8 and 16 ranks
-on four fake nodes (tests/testbed/fake_nodes). cephfs: four ranks on two fake nodes with clients of
-their own, four OSDs of 30 MB/s, a directory of one stripe over one OSD (tests/testbed/cephfs up).
+disk: the own disk of this machine (ext4), two ranks; nothing else may run meanwhile. paced,
+paced16: by 8 ranks on one fake node and 16 on four, whose clients take their time by sleeping
+(tests/testbed/paced), so that many ranks and some other work do not decide. cephfs: four ranks on
+two fake nodes with clients of their own, four OSDs of 10 MB/s, a directory of one stripe over one
+OSD (tests/testbed/cephfs up --rate 10M). nodes, nodes8, nodes16 are kept from before: patterns of
+their own, on four fake nodes of this machine's disk.
 """
 
 from __future__ import annotations
@@ -18,25 +21,29 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
+import subprocess
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from iotune.models.survey.measure import Asked, TooSlow, measure_pattern
 from iotune.models.survey.trials import Journal, Surface, parse_trials, read_trials
 
+from bench.training.surface_patterns import SURFACES as KEPT
 from bench.training.surface_patterns import SurfacePattern, surface_patterns
 from iotune import Error
-from iotune.replay.mpi import find_mpi
-from support.repository import ROOT, TESTBEDS, TESTS
+from iotune.replay.mpi import Mpi, find_mpi
+from support.repository import ROOT, TESTBEDS
 
-KEPT = TESTS / "bench" / "training" / "surfaces"
 WORK = ROOT / "build" / "bench" / "surfaces"
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
 
-
-# Of one pattern before the next one has its turn.
-_MOST_SECONDS_AT_ONCE = 240.0
+# Settings of a pattern beside the default, and how often those are measured that may be best. An
+# early stop leaves all surfaces, with fewer repeats.
+_POINTS = 40
+_REPEATS = (1, 3, 6)
 
 
 @dataclass(frozen=True)
@@ -46,34 +53,23 @@ class Place:
     folder: Path
     launcher: str
     ranks: int
-    most_bytes: int = 32 << 20
     most_seconds: float = 10.0  # of one file: slower patterns are left out, and listed
-    dense: bool = True  # eight patterns with 240 settings; else all have 40
+    nodes: int = 0  # of a paced storage
 
 
 def places() -> dict[str, Place]:
-    """By name. `nodes8` and `nodes16` judge models that were fitted on fewer ranks."""
-    local = WORK / "files"
+    """By name: those that can be measured."""
+    paced = str(TESTBEDS / "paced")
+
+    def paced_folder(name: str) -> Path:
+        return Path("/var/tmp") / f"iotune-{name}"
+
     return {
-        "disk": Place(local, "mpirun.mpich", 2),
-        "nodes": Place(local, str(TESTBEDS / "local_nodes"), 4, 16 << 20),
-        "nodes8": Place(local, str(TESTBEDS / "local_nodes"), 8, 16 << 20, dense=False),
-        "nodes16": Place(local, str(TESTBEDS / "local_nodes"), 16, 16 << 20, dense=False),
-        "cephfs": Place(
-            TESTBED / "mnt" / "narrow",
-            str(TESTBEDS / "cephfs_mpirun"),
-            4,
-            8 << 20,
-            3.0,
-            dense=False,
-        ),  # fmt: skip
+        "disk": Place(WORK / "files", "mpirun.mpich", 2),
+        "paced": Place(paced_folder("paced"), paced, 8, nodes=1),
+        "paced16": Place(paced_folder("paced16"), paced, 16, nodes=4),
+        "cephfs": Place(TESTBED / "mnt" / "narrow", str(TESTBEDS / "cephfs_mpirun"), 4, 6.0),
     }
-
-
-def wanted_of(place: Place) -> list[SurfacePattern]:
-    """The patterns of a storage."""
-    found = surface_patterns(place.ranks, place.most_bytes)
-    return found if place.dense else [replace(one, dense=False) for one in found]
 
 
 def load(storage: str) -> list[Surface]:
@@ -86,35 +82,55 @@ def load(storage: str) -> list[Surface]:
     return []
 
 
-def measure(storage: str, minutes: float, only: str) -> None:
-    """Everything that is not there yet, the patterns that teach before those that judge."""
-    place = places()[storage]
-    if storage != "cephfs":
-        place.folder.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def _ready(place: Place) -> Iterator[Path]:
+    """The folder to measure in, its storage started where it has to be."""
     os.environ["IOTUNE_MPIRUN"] = place.launcher
+    # Beside a storage that sleeps, ranks that wait sleep too: else they take the cores.
+    if place.folder.is_relative_to(ROOT):
+        os.environ.pop("IOTUNE_YIELD_SLEEP_NS", None)
+    else:
+        os.environ["IOTUNE_YIELD_SLEEP_NS"] = "50000"
+    if not place.nodes:
+        if not place.launcher.endswith("cephfs_mpirun"):
+            place.folder.mkdir(parents=True, exist_ok=True)
+        yield place.folder
+        return
+    os.environ["IOTUNE_PACED"] = str(place.folder)
+    subprocess.run([place.launcher, "up", "--nodes", str(place.nodes)], check=True)
+    try:
+        yield place.folder / "mnt"
+    finally:
+        subprocess.run([place.launcher, "down"], check=True)
+
+
+def measure(storage: str, minutes: float, only: str) -> None:
+    """Everything that is not there yet."""
+    place = places()[storage]
     WORK.mkdir(parents=True, exist_ok=True)
     fresh, kept = WORK / f"{storage}.trials", KEPT / f"{storage}.trials.gz"
     if kept.exists() and not fresh.exists():
         fresh.write_bytes(gzip.decompress(kept.read_bytes()))
-    journal, mpi = Journal(fresh), find_mpi()
     until = time.monotonic() + 60 * minutes
-    slow = too_slow(storage)
-    for repeats in (1, 2, 3, 5):  # an early stop leaves all surfaces, with fewer repeats
-        for one in wanted_of(place):
-            if only in one.name and one.name not in slow and time.monotonic() < until:
-                _measure_one(one, place, mpi, journal, min(repeats, one.repeats), until)
+    with _ready(place) as folder:
+        journal, mpi, slow = Journal(fresh), find_mpi(), too_slow(storage)
+        for repeats in _REPEATS:
+            for one in surface_patterns(place.ranks):
+                if only in one.name and one.name not in slow and time.monotonic() < until:
+                    asked = Asked(
+                        _POINTS, repeats, until=until, most_seconds=place.most_seconds, drops=True
+                    )
+                    _measure_one(one, folder, mpi, journal, asked)
 
 
 def _measure_one(
-    one: SurfacePattern, place: Place, mpi: object, journal: Journal, repeats: int, until: float
+    one: SurfacePattern, folder: Path, mpi: Mpi, journal: Journal, asked: Asked
 ) -> None:
-    asked = Asked(one.points, repeats, one.dense, until=until, most_seconds=place.most_seconds)
     began = time.monotonic()
     try:
         surface = measure_pattern(
-            one.name, one.pattern, one.datasets, place.folder, mpi, journal, asked,  # type: ignore[arg-type]
-            lambda text: None,
-        )  # fmt: skip
+            one.name, one.pattern, one.datasets, folder, mpi, journal, asked, lambda text: None
+        )
         passed = time.monotonic() - began
         print(f"{one.name}: {len(surface.trials)} trials, {passed:.0f} s", flush=True)
     except Error as problem:
@@ -134,19 +150,19 @@ def status() -> None:
     """How far each storage is."""
     for storage, place in places().items():
         surfaces = {one.subject.name: one for one in load(storage)}
-        wanted = wanted_of(place)
+        wanted = {one.name for one in surface_patterns(place.ranks)}
         trials = sum(len(one.trials) for one in surfaces.values())
         can_gain = sum(
             max((sorted(x)[len(x) // 2] for x in one.ratios().values()), default=1) >= 1.3
             for one in surfaces.values()
         )
-        print(f"{storage}: {len(surfaces)} of {len(wanted)} patterns, {trials} trials, "
+        print(f"{storage}: {len(wanted & set(surfaces))} of {len(wanted)} patterns and "
+              f"{len(set(surfaces) - wanted)} older ones, {trials} trials, "
               f"{can_gain} patterns gain 1.3 or more")  # fmt: skip
 
 
 def pack(storage: str) -> None:
     """Keep what was measured beside the benchmark."""
-    KEPT.mkdir(exist_ok=True)
     content = (WORK / f"{storage}.trials").read_bytes()
     (KEPT / f"{storage}.trials.gz").write_bytes(gzip.compress(content, mtime=0))
 

@@ -89,6 +89,12 @@ def writes(programs: Programs) -> None:
     assert abs(sum(rounds) - float(str(done["seconds"]))) < 1e-4, done
     (median,) = done["file_seconds"]
     assert abs(median - sum(rounds) / 2) < 1e-4, done
+    # What HDF5 writes beside the data is some kilobytes; --verify reads after the counting.
+    (moved,), (calls,) = done["file_moved_bytes"], done["file_system_calls"]
+    assert WRITTEN <= moved < WRITTEN + 65536, (done, WRITTEN)
+    assert 10 < calls < 1000, done
+    (seconds,) = done["file_processor_seconds"]
+    assert 0 < seconds, done
     assert dumped_dims(programs.scratch / "out" / "a b.h5") == {
         "/Step#0/x": (4000,), "/g/h/y": (16, 12), "/rows": (16, 4), "/s": (), "/p": (5, 5),
         "/never": (5,),

@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -13,10 +14,13 @@ from support.installed.json_schemas import conforming
 
 pytest.importorskip("sklearn")
 from iotune.models.cases import Case, stored_pattern  # noqa: E402
-from iotune.models.settings.candidates import Candidate  # noqa: E402
+from iotune.models.settings.candidates import Candidate, parse_candidate, unsieved  # noqa: E402
+from iotune.models.survey import measure  # noqa: E402
+from iotune.models.survey.beaten import beaten  # noqa: E402
+from iotune.models.survey.costs import Costs  # noqa: E402
 from iotune.models.survey.draw import Limits, draw_pattern  # noqa: E402
 from iotune.models.survey.many import ManyBench  # noqa: E402
-from iotune.models.survey.trials import Journal, Subject, Trial, read_trials  # noqa: E402
+from iotune.models.survey.trials import Journal, Subject, Surface, Trial, read_trials  # noqa: E402
 
 from iotune import Error, core  # noqa: E402
 from iotune.replay.mpi import find_mpi  # noqa: E402
@@ -64,7 +68,8 @@ def test_each_file_of_a_replay_gets_its_own_settings(tmp_path):
     mpi = find_mpi()
     case = Case(0, PATTERN, {})
     tried = [Candidate(), Candidate({"romio_cb_write": "disable"}),
-             Candidate({"cb_buffer_size": "4194304"}), Candidate({"cb_nodes": "1"})]  # fmt: skip
+             Candidate({"cb_buffer_size": "4194304"}), Candidate({"cb_nodes": "1"}),
+             Candidate({"dxpl_mpio_collective_opt": "individual"} | unsieved("write"))]  # fmt: skip
     with scratch_directory(tmp_path, 1 << 20) as scratch:
         plan = plan_of_pattern(stored_pattern(case), 1)
         bench = ManyBench(case, plan, mpi, find_replayer(mpi), scratch)
@@ -76,7 +81,7 @@ def test_each_file_of_a_replay_gets_its_own_settings(tmp_path):
     assert all(one.seconds is not None and one.seconds > 0 for one in found)
     assert all(len(one.default_seconds) == 3 for one in found)
     # What was set is read back from the trace: one file has it, no other does.
-    for one in tried[1:]:
+    for one in tried[1:4]:
         [(name, value)] = one.settings.items()
         having = [
             file.path for file in run.files
@@ -84,6 +89,15 @@ def test_each_file_of_a_replay_gets_its_own_settings(tmp_path):
         ]  # fmt: skip
         assert len(having) == 1, one.text
     assert len(sizes) == 1, "all files hold the same"
+    # 512 rows of either rank: one by one where nothing joins them, else in a few calls.
+    calls = {one.candidate.text: one.counts["system_calls"] for one in found}
+    assert calls["cb_nodes=1"] < 64 and calls["romio_cb_write=disable"] < 64, calls
+    assert calls[tried[4].text] >= 2 * 512, calls
+    moved = {one.candidate.text: one.counts["moved_bytes"] for one in found}
+    assert moved["cb_nodes=1"] < 1.2 * 512 * 128 * 8, moved
+    # Of either rank the other's bytes too, read and written.
+    assert moved["romio_cb_write=disable"] > 3 * 512 * 128 * 8, moved
+    assert all(one.counts["processor_seconds"] > 0 for one in found)
 
 
 @needs_mpi
@@ -115,7 +129,11 @@ def test_a_journal_goes_on_behind_a_half_line(tmp_path):
     path = tmp_path / "trials"
     journal = Journal(path)
     surface = journal.add_subject(SUBJECT)
-    journal.add_trials(surface, [Trial("a=1", 1.0, (2.0, 3.0), 0), Trial("b=1", None, (), 0, "no")])
+    counts = {"system_calls": 12.0}
+    journal.add_trials(
+        surface,
+        [Trial("a=1", 1.0, (2.0, 3.0), 0, counts=counts), Trial("b=1", None, (), 0, "no")],
+    )
     with path.open("a") as file:
         file.write('{"of":"one","settings":"c=1","sec')
     again = Journal(path)
@@ -125,7 +143,62 @@ def test_a_journal_goes_on_behind_a_half_line(tmp_path):
     assert [one.settings for one in found.trials] == ["a=1", "b=1", "d=1"]
     assert found.ratios() == {"a=1": [2.5], "d=1": [2.0]}
     assert found.failed() == {"b=1": "no"}
+    assert found.counts() == {"a=1": counts}
     assert found.next_batch() == 2
+
+
+def surface_of(seconds: dict[str, list[float]], defaults=(1.0, 1.02, 0.98)) -> Surface:
+    surface = Surface(SUBJECT)
+    for text, times in seconds.items():
+        surface.trials += [Trial(text, one, defaults, batch) for batch, one in enumerate(times)]
+    return surface
+
+
+def test_settings_that_cannot_be_best_are_beaten():
+    surface = surface_of({"": [1.0], "best=1": [0.5, 0.5], "near=1": [0.52], "slow=1": [1.0]})
+    assert beaten(surface) == {"slow=1"}, "the default is compared with, whatever it takes"
+    # Where the default's own files differ by much, one time says nothing.
+    noisy = surface_of({"": [1.0], "best=1": [0.5], "slow=1": [1.0]}, (1.0, 1.9, 0.6))
+    assert beaten(noisy) == set()
+    # A setting whose own repeats differ is not left for a slow one.
+    restless = surface_of({"best=1": [0.5] * 3, "restless=1": [0.4, 1.2, 1.0], "slow=1": [1.1] * 3})
+    assert beaten(restless) == {"slow=1"}
+    assert beaten(Surface(SUBJECT)) == set()
+
+
+def test_what_may_take_long_runs_alone_and_the_rest_of_its_kind_not_at_all():
+    piece_by_piece = "romio_cb_write=disable;romio_ds_write=disable"
+    texts = ("", "cb_nodes=1", piece_by_piece, f"ind_wr_buffer_size=1048576;{piece_by_piece}")
+    points = [parse_candidate(text) if text else Candidate() for text in texts]
+    subject = replace(SUBJECT, question={"nodes": 1, "datasets": 1, "repeats": 1})
+    costs = Costs(subject, points)
+    _, few, piecewise, other_piecewise = points
+    assert costs.together(points, {}, 28) == points[:2]
+    assert costs.together(points, {}, 1) == points[:1]
+    assert len(costs.together(points[2:], {}, 28)) == 1
+    # What was measured and is fast does others' replay no harm.
+    assert costs.together(points, {piecewise.text: [0.9]}, 28) == points[:3]
+    assert costs.together(points[2:3], {piecewise.text: [0.01]}, 28) == [piecewise]
+    [(also, why)] = costs.as_hopeless(piecewise, points)
+    assert also is other_piecewise and why.startswith("left out: with less to do romio_cb_write")
+    assert costs.as_hopeless(few, points) == []
+
+
+@needs_mpi
+def test_what_is_beaten_is_measured_no_more(tmp_path, monkeypatch):
+    journal = Journal(tmp_path / "trials")
+
+    def beats_all_but_two(surface):
+        return set(sorted(text for text in surface.ratios() if text)[2:])
+
+    monkeypatch.setattr(measure, "beaten", beats_all_but_two)
+    for drops in (False, True):
+        found = measure.measure_pattern(
+            f"{drops}", PATTERN, 1, tmp_path, find_mpi(), journal,
+            measure.Asked(4, 2, drops=drops), lambda text: None,
+        )  # fmt: skip
+        times = sorted(len(one) for one in found.ratios().values())
+        assert times == ([1] * (len(times) - 3) + [2] * 3 if drops else [2] * len(times))
 
 
 def test_a_journal_of_another_pattern_is_refused(tmp_path):
