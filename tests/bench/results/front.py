@@ -56,8 +56,6 @@ LINES: tuple[Line, ...] = (
     bench("offset-index", "Offset index", "index",
           "nest of 100,000,000 accesses, 512 streams, ns",
           says="who wrote an offset, among 100,000,000 accesses of 512 streams, ns"),
-    bench("logs", "Files of several arrays", "logs", "named right, %",
-          says="arrays of drawn files that are named right, %"),
     bench("logstore", "Log store", "logstore", "in memory, names included, bytes", "bytes", "256K",
           "index of 134,217,728 writes of 512 ranks in memory, names included, bytes"),
     bench("prediction", "Prediction", "prediction", "BT-IO A", "shares", "ours",
