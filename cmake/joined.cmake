@@ -9,9 +9,9 @@ function(iotune_joined target)
     UNITY_BUILD_BATCH_SIZE 8)
   set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(IOTUNE_JOIN_SOURCES)
-    # A private class that only its own source defines is no fault there, and GCC 12 sees overflows
+    # A private class that only its own source defines is no fault there, and GCC 12 sees faults
     # that cannot be in what it inlines from one source into another.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage
-      -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
+      -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-free-nonheap-object>)
   endif()
 endfunction()
