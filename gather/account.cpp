@@ -16,6 +16,7 @@ constexpr const char* kReasons[] = {
     "to what is no regular hyperslab",
     "to a dataset of a kind that is not gathered (compact, virtual, filtered in parallel …)",
     "after a call by which others may see the file's bytes at any time",
+    "because its log could not be written",
 };
 static_assert(sizeof kReasons / sizeof *kReasons == static_cast<std::size_t>(NotHeld::kCount));
 

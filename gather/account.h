@@ -21,6 +21,7 @@ enum class NotHeld : std::uint8_t {
   kSelection,
   kDataset,
   kStopped,
+  kLog,
   kCount
 };
 

@@ -16,6 +16,7 @@ constexpr double kAbsent = 0.1, kOutOfOrder = 0.15;         // not all of the fi
 constexpr double kOneLength = 0.1, kMostLengths = 0.9;
 // A last block that no division leaves: shorter and of the file's last rank, or any.
 constexpr std::uint64_t kLeastUnit = 8;
+constexpr std::uint64_t kMostOfLongest = 2;
 constexpr double kShortOfLast = 0.6, kForeign = 1.2;
 
 // Blocks of few ranks that differ much and are little beside the file.
@@ -28,19 +29,36 @@ struct Block {
   std::size_t rank;
 };
 
-// The last block may be what a division leaves: it differs by fewer units than there are blocks.
-// Where the others differ too, it has whole units as they have.
+// A division leaves its last block shorter or longer by fewer units than there are blocks.
+bool is_left(std::uint64_t bytes, std::uint64_t usual, std::size_t blocks) {
+  const std::uint64_t difference = usual > bytes ? usual - bytes : bytes - usual;
+  return difference / std::gcd(usual, bytes) < blocks;
+}
+
+// The last block may be what a division leaves. Where the others differ too, it has whole units as
+// they have, and is not of another order than they are.
 bool is_remainder(const std::vector<Block>& blocks) {
-  std::uint64_t unit = 0;
+  std::uint64_t unit = 0, longest = 0;
   bool equal = true;
   for (std::size_t i = 0; i + 1 < blocks.size(); ++i) {
     unit = std::gcd(unit, blocks[i].bytes);
+    longest = std::max(longest, blocks[i].bytes);
     equal = equal && blocks[i].bytes == blocks[0].bytes;
   }
-  const std::uint64_t usual = blocks[0].bytes, last = blocks.back().bytes;
-  if (!equal) return unit < kLeastUnit || last % unit == 0;
-  const std::uint64_t difference = usual > last ? usual - last : last - usual;
-  return difference / std::gcd(usual, last) < blocks.size();
+  const std::uint64_t last = blocks.back().bytes;
+  if (equal) return is_left(last, blocks[0].bytes, blocks.size());
+  return last <= kMostOfLongest * longest && (unit < kLeastUnit || last % unit == 0);
+}
+
+// All blocks but the first are a division, and no division makes such a first one: it is a rank's
+// own piece. (With halos the blocks overlap, and both ends are shorter.)
+bool is_first_foreign(const std::vector<Block>& blocks) {
+  const std::uint64_t usual = blocks[1].bytes, first = blocks[0].bytes;
+  if (first == usual || blocks[1].start < blocks[0].start + first) return false;
+  const bool equal = std::all_of(blocks.begin() + 1, blocks.end() - 1,
+                                 [&](const Block& block) { return block.bytes == usual; });
+  return equal && is_left(blocks.back().bytes, usual, blocks.size()) &&
+         (first < usual || !is_left(first, usual, blocks.size()));
 }
 
 // One run a rank: how far their lengths are from those of a division.
@@ -59,6 +77,7 @@ double cost_of_blocks(const IndexSets& sets, const IndexSets& all) {
     const bool of_last = sets.size() == all.size() && last.rank + 1 == sets.size();
     return of_last && last.bytes < blocks.front().bytes ? kShortOfLast : kForeign;
   }
+  if (blocks.size() > 2 && is_first_foreign(blocks)) return kForeign;
   // A few ranks' tables, one behind the other.
   const std::uint64_t bytes = last.start + last.bytes - blocks.front().start;
   if (*lengths.rbegin() > 2 * *lengths.begin() && sets.size() <= kFew &&

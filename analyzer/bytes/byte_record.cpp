@@ -127,6 +127,57 @@ std::vector<Share> shares_of(const ByteRecord& record, const std::vector<FileArr
   return shares;
 }
 
+// The arrays of a file whose ranks are not known, as one set.
+std::string arrays_text(const IndexSets& file) {
+  const std::vector<std::vector<std::uint64_t>> no_cuts(file.size());
+  std::vector<FileArray> arrays = split_arrays(file, no_cuts, {});
+  if (arrays.empty()) {
+    FileArray& whole = arrays.emplace_back();
+    whole.begin = file.least();
+    whole.end = file.end();
+    whole.shape = verified_shape(file, {});
+  }
+  const auto size = [](const FileArray& one) { return (one.end - one.begin) * one.copies; };
+  const FileArray& largest =
+      *std::max_element(arrays.begin(), arrays.end(),
+                        [&](const FileArray& a, const FileArray& b) { return size(a) < size(b); });
+  const std::string text =
+      largest.shape.described.descriptor.text() + " from byte " + std::to_string(largest.begin);
+  if (arrays.size() == 1) return text;
+  return std::to_string(arrays.size()) + " arrays, the largest " + text;
+}
+
+// What is known of bytes without a place: what aggregators moved for all, where they did.
+DatasetPattern unplaced_pattern(const ByteRecord& record, const DatasetPattern& usual) {
+  DatasetPattern pattern = usual;
+  const OwnedTally& sum = record.unplaced;
+  pattern.dataset = record.sets.empty() ? "(bytes)" : "(bytes at ?)";
+  pattern.descriptor.dimensions = {{Distribution::kIrregular, record.most_unplaced, 1}};
+  pattern.dataset_dims = {record.most_unplaced};
+  pattern.ranks = record.unplaced_ranks;
+  pattern.calls = sum.calls;
+  pattern.bytes = sum.bytes;
+  pattern.seconds = seconds_of_ns(sum.nanoseconds);
+  pattern.repeats = 1;
+  pattern.through_mpi = sum.through_mpi;
+  pattern.mode = mode_of(sum.independent, sum.collective);
+  pattern.ambiguity = "where the bytes lie is not in the trace";
+  const std::size_t aggregators = record.aggregated.size();
+  if (aggregators == 0) return pattern;
+  std::vector<IndexSet> sets;
+  for (std::size_t i = 0; i < aggregators; ++i) sets.push_back(record.aggregated.at(i));
+  std::vector<const IndexSet*> pointers;
+  for (const IndexSet& set : sets) pointers.push_back(&set);
+  const std::optional<IndexSet> all = IndexSet::united(std::move(pointers));
+  if (!all) return pattern;
+  IndexSets file;
+  file.add(*all);
+  pattern.ambiguity = (usual.write ? "written by " : "read by ") + std::to_string(aggregators) +
+                      (aggregators == 1 ? " aggregator, as " : " aggregators, as ") +
+                      arrays_text(file) + "; what each rank held is not in the trace";
+  return pattern;
+}
+
 // Small pieces of single ranks, where they are many: one pattern for all.
 void join_pieces(std::vector<DatasetPattern>& patterns) {
   std::uint64_t largest = 0;
@@ -174,12 +225,24 @@ void ByteRecord::take_hint(const ShapeHint& said) {
 }
 
 void ByteRecord::take(ByteRuns& runs, const ByteTallies& moved_by, std::uint64_t nanoseconds) {
+  ByteRuns below;
+  take(runs, moved_by, nanoseconds, {}, below);
+}
+
+void ByteRecord::take(ByteRuns& runs, const ByteTallies& moved_by, std::uint64_t nanoseconds,
+                      const OwnedTally& unknown, ByteRuns& below) {
   slowest_nanoseconds = std::max(slowest_nanoseconds, nanoseconds);
+  if (const std::optional<IndexSet> set = below.joined(); set && !set->empty()) {
+    aggregated.add(*set);
+  }
   const std::uint64_t moved = runs.bytes_moved();
-  if (moved == 0) return;
-  bytes = saturating_sum(bytes, moved);
-  most_bytes = std::max(most_bytes, moved);
+  const std::uint64_t both = saturating_sum(moved, unknown.bytes);
+  if (both == 0) return;
+  bytes = saturating_sum(bytes, both);
+  most_bytes = std::max(most_bytes, both);
   ++ranks;
+  if (unknown.bytes > 0) take_unknown(unknown);
+  if (moved == 0) return;
   const std::optional<IndexSet> set = lost ? std::nullopt : runs.joined();
   if (!set) {
     lost = true;
@@ -196,6 +259,17 @@ void ByteRecord::take(ByteRuns& runs, const ByteTallies& moved_by, std::uint64_t
   tallies.back().coarsen(std::max(kFewTallies, kMostTallies / tallies.size()));
 }
 
+void ByteRecord::take_unknown(const OwnedTally& more) {
+  unplaced.bytes = saturating_sum(unplaced.bytes, more.bytes);
+  unplaced.calls = saturating_sum(unplaced.calls, more.calls);
+  unplaced.nanoseconds = std::max(unplaced.nanoseconds, more.nanoseconds);
+  unplaced.independent = unplaced.independent || more.independent;
+  unplaced.collective = unplaced.collective || more.collective;
+  unplaced.through_mpi = unplaced.through_mpi || more.through_mpi;
+  most_unplaced = std::max(most_unplaced, more.bytes);
+  ++unplaced_ranks;
+}
+
 std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
   if (record.bytes == 0) return {};
   const DatasetPattern usual = pattern_of(record, write);
@@ -203,13 +277,14 @@ std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
     DatasetPattern pattern = usual;
     pattern.dataset = "(bytes)";
     pattern.descriptor.dimensions = {{Distribution::kIrregular, record.most_bytes, 1}};
-    pattern.ambiguity = "where the bytes lie is too irregular, or not in the trace";
+    pattern.ambiguity = "where the bytes lie is too irregular";
     return {pattern};
   }
+  if (record.sets.empty()) return {unplaced_pattern(record, usual)};
   std::vector<FileArray> arrays = arrays_of(record);
   std::vector<DatasetPattern> patterns(arrays.size(), usual);
-  const std::vector<Share> shares =
-      arrays.size() > 1 ? shares_of(record, arrays) : std::vector<Share>();
+  const bool divided = arrays.size() > 1 || record.unplaced.bytes > 0;
+  const std::vector<Share> shares = divided ? shares_of(record, arrays) : std::vector<Share>();
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     DatasetPattern& pattern = patterns[i];
     fill(pattern, arrays[i].shape);
@@ -223,6 +298,7 @@ std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
     pattern.mode = mode_of(share.sum.independent, share.sum.collective);
   }
   join_pieces(patterns);
+  if (record.unplaced.bytes > 0) patterns.push_back(unplaced_pattern(record, usual));
   return patterns;
 }
 

@@ -26,19 +26,30 @@ struct ByteRecord {
   IndexSets sets;     // of each process
   std::vector<std::vector<std::uint64_t>> cuts;  // in each of them (ByteRuns::cuts)
   std::vector<ByteTallies> tallies;              // of each
+  // Of transfers whose place is not known. They are in `bytes` and `ranks` as well.
+  OwnedTally unplaced;              // its nanoseconds: of the slowest process
+  std::uint64_t most_unplaced = 0;  // bytes of one process
+  std::uint32_t unplaced_ranks = 0;
+  IndexSets aggregated;  // what POSIX moved below collective ones, by the process that did it
   // What all transfers agree on.
   bool has_hint = false;
   ShapeHint hint;
 
   // A transfer says this beside its bytes.
   void take_hint(const ShapeHint& said);
-  // All that one process moved.
+  // All that one process moved. `unknown`: beside `runs`, at places that are not known;
+  // `below`: what it moved then for others, as their aggregator.
+  void take(ByteRuns& runs, const ByteTallies& moved_by, std::uint64_t nanoseconds,
+            const OwnedTally& unknown, ByteRuns& below);
   void take(ByteRuns& runs, const ByteTallies& moved_by, std::uint64_t nanoseconds);
+
+  void take_unknown(const OwnedTally& more);
 
   template <class A>
   void archive(A& a) {
     a(first_transfer_ns, calls, bytes, independent, collective, through_mpi, slowest_nanoseconds,
-      repeats, most_bytes, ranks, lost, sets, cuts, tallies, has_hint, hint);
+      repeats, most_bytes, ranks, lost, sets, cuts, tallies, unplaced, most_unplaced,
+      unplaced_ranks, aggregated, has_hint, hint);
   }
 };
 

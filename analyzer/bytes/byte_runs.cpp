@@ -110,11 +110,6 @@ void ByteRuns::add_run(std::uint64_t offset, std::uint64_t bytes, std::uint64_t 
   }
 }
 
-void ByteRuns::add_unknown(std::uint64_t bytes) {
-  moved_ = saturating_sum(moved_, bytes);
-  unknown_ = unknown_ || bytes > 0;
-}
-
 // As far as it is cheap to tell.
 bool ByteRuns::was_moved(std::uint64_t offset, std::uint64_t bytes) const {
   const auto begin = pieces_.begin(), end = begin + static_cast<std::ptrdiff_t>(in_order_);

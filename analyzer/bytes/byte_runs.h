@@ -16,10 +16,8 @@ class ByteRuns {
   void add(std::uint64_t offset, std::uint64_t bytes);
   // The same for `count` accesses, each `step` farther on than the one before.
   void add_run(std::uint64_t offset, std::uint64_t bytes, std::uint64_t count, std::int64_t step);
-  // Bytes were moved, nobody knows where.
-  void add_unknown(std::uint64_t bytes);
 
-  // All of them; nothing where they are too irregular to be kept, or not known.
+  // All of them; nothing where they are too irregular to be kept.
   std::optional<IndexSet> joined();
   // After joined(): places inside its runs where one transfer ended and another one began, that was
   // not just the next piece of the same. Ascending; none where they are many.

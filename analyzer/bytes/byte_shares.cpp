@@ -20,19 +20,6 @@ constexpr std::size_t kMaxDisplacements = 64;
 // What is no larger may be an element.
 constexpr std::int64_t kMaxElementBytes = 16;
 
-// `tally`: without a place.
-void add_bytes(const recorder::AccessWords& words, Tally tally, ByteRuns& runs,
-               ByteTallies& tallies) {
-  if (!words.offset_bytes) {
-    runs.add_unknown(tally.bytes);
-    return;
-  }
-  const auto offset = static_cast<std::uint64_t>(*words.offset_bytes);
-  runs.add(offset, tally.bytes);
-  tally.place = {offset, 0, 1, tally.bytes};
-  tallies.add(tally);
-}
-
 // Equal extents at equal steps, or all that lies between the first and the last.
 Progression place_of(const std::vector<FileExtent>& extents) {
   std::uint64_t first = UINT64_MAX, end = 0;
@@ -46,18 +33,6 @@ Progression place_of(const std::vector<FileExtent>& extents) {
   }
   if (even) return {first, stride, extents.size(), extents[0].bytes};
   return {first, 0, 1, end - first};
-}
-
-void add_extents(const std::optional<FileExtents>& found, Tally tally, ByteRuns& runs,
-                 ByteTallies& tallies) {
-  if (!found || found->more || !found->unknown.empty()) {
-    runs.add_unknown(tally.bytes);
-    return;
-  }
-  for (const FileExtent& extent : found->extents) runs.add(extent.offset, extent.bytes);
-  if (found->extents.empty()) return;
-  tally.place = place_of(found->extents);
-  tallies.add(tally);
 }
 
 // Of calls at equal steps.
@@ -75,6 +50,44 @@ std::uint64_t time_of(const Call& call) {
 }
 
 }  // namespace
+
+// `tally`: without a place.
+void ByteShares::add_bytes(const recorder::AccessWords& words, Tally tally, Share& to) {
+  if (!words.offset_bytes) {
+    to.unknown.add(tally);
+    return;
+  }
+  const auto offset = static_cast<std::uint64_t>(*words.offset_bytes);
+  to.runs.add(offset, tally.bytes);
+  tally.place = {offset, 0, 1, tally.bytes};
+  to.tallies.add(tally);
+}
+
+void ByteShares::add_extents(const std::optional<FileExtents>& found, Tally tally, Share& to) {
+  if (!found || found->more || !found->unknown.empty()) {
+    to.unknown.add(tally);
+    return;
+  }
+  for (const FileExtent& extent : found->extents) to.runs.add(extent.offset, extent.bytes);
+  if (found->extents.empty()) return;
+  tally.place = place_of(found->extents);
+  to.tallies.add(tally);
+}
+
+bool ByteShares::are_placed(const recorder::StreamTotals& totals) const {
+  const recorder::CallSignature& signature = *totals.stream->signature;
+  if (signature.layer != Layer::kMpiIo || !signature.transfer) return true;
+  const CallFacts& facts = facts_of(signature);
+  const int place = signature.meaning.handle_place;
+  if (facts.shared_pointer || place < 0 || totals.calls == 0) return false;
+  bool known = true;
+  recorder::each_run(totals, place, [&](auto numbers, std::uint64_t, std::int64_t) {
+    const FileView* const view = mpi_.view_of(numbers[static_cast<std::size_t>(place)]);
+    known = view != nullptr && view->is_known();
+    return known;
+  });
+  return known;
+}
 
 ByteShares::Target ByteShares::target(FileRecord& file, std::uint64_t displacement, bool write) {
   if (displacement != FileRecord::kAnywhere && file.bytes.size() >= kMaxDisplacements &&
@@ -164,7 +177,7 @@ std::uint64_t ByteShares::follow_all(const recorder::StreamTotals& totals, FileR
     if (whole) {
       const std::int64_t offset = place < 0 ? -1 : number(place);
       if (offset < 0) {
-        share->runs.add_unknown(saturating_product(bytes, calls));
+        share->unknown.add(tally_of(bytes, calls));
       } else {
         const std::uint64_t start = origin + static_cast<std::uint64_t>(offset) * element;
         const std::int64_t bytes_step = step * static_cast<std::int64_t>(element);
@@ -178,7 +191,7 @@ std::uint64_t ByteShares::follow_all(const recorder::StreamTotals& totals, FileR
     std::vector<std::int64_t> one(numbers.begin(), numbers.end());
     call.numbers = one;
     for (std::uint64_t k = 0; k < calls; ++k) {
-      add_extents(mpi_.follow(call, kMaxExtents), tally_of(bytes, 1), share->runs, share->tallies);
+      add_extents(mpi_.follow(call, kMaxExtents), tally_of(bytes, 1), *share);
       if (place >= 0) one[static_cast<std::size_t>(place)] += step;
     }
     return true;
@@ -199,7 +212,12 @@ void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, b
   if ((mpi && call.layers() == 0) || is_view) {
     extents = mpi_.follow(call, kMaxExtents);
   }
-  if (file == nullptr) return;
+  if (file == nullptr) {
+    if (mpi && call.layers() == 0) below_.forget(call.thread);
+    return;
+  }
+  const std::vector<FileExtent> below =
+      mpi ? below_.take(call.thread, *file, write) : std::vector<FileExtent>();
   const recorder::AccessWords words = recorder::access_words(call);
   if (!words.length_bytes || *words.length_bytes <= 0) return;
   const auto bytes = static_cast<std::uint64_t>(*words.length_bytes);
@@ -213,23 +231,33 @@ void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, b
   note_mode(call, mpi, to.record);
   const Tally tally{{}, bytes, 1, nanoseconds, mpi && facts_of(*call.signature()).collective, mpi};
   if (!mpi) {
-    add_bytes(words, tally, to.share.runs, to.share.tallies);
+    add_bytes(words, tally, to.share);
     if (alike_) moves_.push_back({&to.share, index, nanoseconds});
     return;
   }
-  add_extents(extents, tally, to.share.runs, to.share.tallies);
+  if (extents && !extents->unknown.empty() && !below.empty()) {
+    std::uint64_t moved = 0;
+    for (const FileExtent& extent : below) moved += extent.bytes;
+    if (tally.collective) {
+      // By whom the bytes went to the file, and not whose they are.
+      for (const FileExtent& extent : below) to.share.below.add(extent.offset, extent.bytes);
+    } else if (moved == bytes) {
+      extents = FileExtents{below, false, {}};
+    }
+  }
+  add_extents(extents, tally, to.share);
 }
 
 void ByteShares::move_as_member(AlikeRanks& ranks, std::size_t k) {
   for (auto& [record, share] : shares_) {
     share.runs = ByteRuns();
     share.tallies = ByteTallies();
+    share.unknown = {};
   }
   for (const Move& move : moves_) {
     const recorder::AccessWords words = recorder::access_words(ranks.call_of(move.call, k));
     const auto bytes = static_cast<std::uint64_t>(words.length_bytes.value_or(0));
-    add_bytes(words, {{}, bytes, 1, move.nanoseconds, false, false}, move.share->runs,
-              move.share->tallies);
+    add_bytes(words, {{}, bytes, 1, move.nanoseconds, false, false}, *move.share);
   }
 }
 
@@ -237,7 +265,7 @@ void ByteShares::finish_member(std::uint64_t wall_ns) {
   for (auto& [record, share] : shares_) {
     record->first_transfer_ns = std::min(record->first_transfer_ns, wall_ns + share.first_ns);
     record->calls += share.calls;
-    record->take(share.runs, share.tallies, share.nanoseconds);
+    record->take(share.runs, share.tallies, share.nanoseconds, share.unknown, share.below);
   }
 }
 

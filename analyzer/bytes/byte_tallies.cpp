@@ -71,12 +71,11 @@ class Division {
   void give(std::uint32_t owner, const Tally& tally, std::uint64_t part, std::uint64_t all) {
     if (part == 0) return;
     OwnedTally& to = owned_[owner];
-    to.bytes = saturating_sum(to.bytes, part_of(tally.bytes, part, all));
-    const std::uint64_t calls = part_of(tally.calls, part, all);
-    to.calls = saturating_sum(to.calls, std::max<std::uint64_t>(tally.calls > 0 ? 1 : 0, calls));
-    to.nanoseconds = saturating_sum(to.nanoseconds, part_of(tally.nanoseconds, part, all));
-    (tally.collective ? to.collective : to.independent) = true;
-    to.through_mpi = to.through_mpi || tally.through_mpi;
+    Tally share = tally;
+    share.bytes = part_of(tally.bytes, part, all);
+    share.calls = std::max<std::uint64_t>(tally.calls > 0 ? 1 : 0, part_of(tally.calls, part, all));
+    share.nanoseconds = part_of(tally.nanoseconds, part, all);
+    to.add(share);
   }
 
   const std::vector<ByteRange>& ranges_;
@@ -84,6 +83,14 @@ class Division {
 };
 
 }  // namespace
+
+void OwnedTally::add(const Tally& more) {
+  bytes = saturating_sum(bytes, more.bytes);
+  calls = saturating_sum(calls, more.calls);
+  nanoseconds = saturating_sum(nanoseconds, more.nanoseconds);
+  (more.collective ? collective : independent) = true;
+  through_mpi = through_mpi || more.through_mpi;
+}
 
 void ByteTallies::add(const Tally& tally) {
   if (!tallies_.empty()) {

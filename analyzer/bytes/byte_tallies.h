@@ -49,6 +49,13 @@ struct ByteRange {
 struct OwnedTally {
   std::uint64_t bytes = 0, calls = 0, nanoseconds = 0;
   bool independent = false, collective = false, through_mpi = false;
+
+  template <class A>
+  void archive(A& a) {
+    a(bytes, calls, nanoseconds, independent, collective, through_mpi);
+  }
+  // One transfer more, or several.
+  void add(const Tally& more);
 };
 std::vector<OwnedTally> divide(const std::vector<Tally>& tallies,
                                const std::vector<ByteRange>& ranges, std::size_t owners);

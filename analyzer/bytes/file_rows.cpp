@@ -49,6 +49,7 @@ class Folder {
   explicit Folder(FileRows& rows) : rows_(rows) {}
 
   // A row, or two: the first rank of the next row of blocks goes on with the last one of this row.
+  // One that was there before is one, whatever stands before it this time.
   void add_rows(const std::vector<Run>& runs, std::size_t first, std::size_t end) {
     const std::size_t before = last_end_ - last_first_;
     bool again = before > 0 && end - first > before;
@@ -56,7 +57,7 @@ class Folder {
       const Run &old = runs[last_first_ + i], &now = runs[first + i];
       again = old.rank == now.rank && old.bytes == now.bytes;
     }
-    if (again) {
+    if (again && !numbers_.contains(key_of(row(runs, first, end)))) {
       add_row(runs, first, first + before);
       first += before;
     }
@@ -66,14 +67,26 @@ class Folder {
   }
 
  private:
-  void add_row(const std::vector<Run>& runs, std::size_t first, std::size_t end) {
+  static RowForm row(const std::vector<Run>& runs, std::size_t first, std::size_t end) {
     RowForm form;
     const std::uint64_t start = runs[first].start;
     for (std::size_t i = first; i < end; ++i) {
       form.parts.push_back({runs[i].start - start, runs[i].rank, runs[i].bytes});
       form.bytes = std::max(form.bytes, runs[i].start + runs[i].bytes - start);
     }
-    rows_.items.push_back({start, number_of(std::move(form))});
+    return form;
+  }
+
+  void add_row(const std::vector<Run>& runs, std::size_t first, std::size_t end) {
+    rows_.items.push_back({runs[first].start, number_of(row(runs, first, end))});
+  }
+
+  static std::vector<std::uint64_t> key_of(const RowForm& form) {
+    std::vector<std::uint64_t> key{form.count, form.pitch};
+    for (const RowForm::Part& part : form.parts) {
+      key.insert(key.end(), {part.at, part.what, part.bytes});
+    }
+    return key;
   }
 
  public:
@@ -160,12 +173,8 @@ class Folder {
   }
 
   std::uint32_t number_of(RowForm form) {
-    std::vector<std::uint64_t> key{form.count, form.pitch};
-    for (const RowForm::Part& part : form.parts) {
-      key.insert(key.end(), {part.at, part.what, part.bytes});
-    }
     const auto [found, fresh] =
-        numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(rows_.forms.size()));
+        numbers_.try_emplace(key_of(form), static_cast<std::uint32_t>(rows_.forms.size()));
     if (fresh) rows_.forms.push_back(std::move(form));
     return found->second;
   }

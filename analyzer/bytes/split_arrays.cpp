@@ -49,6 +49,7 @@ class Splitter {
     std::vector<FileArray> arrays;
     for (Stretch& one : best.arrays) arrays.push_back(std::move(one.array));
     join_fragments(arrays);
+    join_rests(arrays);
     return arrays;
   }
 
@@ -302,6 +303,24 @@ class Splitter {
       }
     }
     all.arrays = std::move(apart);
+  }
+
+  // Where a part without a name ends is a guess. What is right behind it, and not of all ranks, may
+  // be the rest of an array that began in it.
+  void join_rests(std::vector<FileArray>& arrays) const {
+    std::vector<FileArray> joined;
+    for (FileArray& one : arrays) {
+      const bool is_rest = !joined.empty() && joined.back().end == one.begin && one.copies == 1 &&
+                           joined.back().shape.described.process_grid.empty() &&
+                           one.shape.described.ranks < ranks_.size();
+      if (!is_rest) {
+        joined.push_back(std::move(one));
+        continue;
+      }
+      joined.back().end = one.end;
+      joined.back().shape = irregular_shape(sets_within(ranks_, joined.back()), 1);
+    }
+    arrays = std::move(joined);
   }
 
   // Arrays of few of the ranks, one right behind the other, are parts of one that has no name.

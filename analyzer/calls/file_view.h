@@ -35,6 +35,7 @@ class FileView {
   // As an iotune_view says.
   static FileView of(const recorder::CallArguments& view);
 
+  bool is_known() const { return kind_ != Kind::kUnknown; }
   // Its data are the file's bytes from the displacement on.
   bool is_whole() const { return kind_ == Kind::kWhole; }
   // Of one element of the view, in which offsets count.

@@ -117,6 +117,9 @@ class Walk {
                   facts.writes);
     if (owner == CallOwners::kNone) return;
     FileRecord& file = *files_[static_cast<std::size_t>(owner)];
+    if (call.layers() == kInMpiIo && signature.transfer) {
+      bytes_.moved_below(call, file, facts.writes);
+    }
     const bool note = signature.layer == Layer::kIotune;
     if (!note) uses_.spend(file, call, facts);
     if (!note && signature.layer == Layer::kHdf5 && !signature.transfer) {
@@ -194,6 +197,8 @@ class Walk {
       if (mpi && !facts.explicit_offset && ++by_pointer > 1) return false;
       // Not even known whose pointer they move.
       if (mpi && !sums) return false;
+      // Their places stand in the calls of POSIX within them.
+      if (mpi && !bytes_.are_placed(totals)) return false;
       // What HDF5 writes outside of its calls belongs to the datasets that wait for it.
       if (totals.stream->layers == 0 && facts.writes && owners_.is_inner(first)) return false;
     }

@@ -1,5 +1,6 @@
 #include "analyzer/calls/walk_needs.h"
 
+#include "analyzer/bytes/bytes_below.h"
 #include "analyzer/calls/call_facts.h"
 
 namespace iotune::analyzer {
@@ -13,6 +14,11 @@ bool is_write_of_hdf5(const CallStream& stream) {
          facts_of(*stream.signature).writes;
 }
 
+// By these ByteShares tells where a transfer without a place lies.
+bool is_below_mpi_io(const CallStream& stream) {
+  return stream.layers == kInMpiIo && stream.signature != nullptr && stream.signature->transfer;
+}
+
 // What orders processes is no I/O.
 bool is_of_order(const CallStream& stream) {
   return stream.signature != nullptr && stream.signature->meaning.order;
@@ -24,7 +30,7 @@ bool is_left_out(const CallStream& stream) {
   if (is_of_order(stream)) return true;
   if (stream.signature == nullptr || stream.layers == 0) return false;
   const CallFacts& facts = facts_of(*stream.signature);
-  if (is_write_of_hdf5(stream)) return false;
+  if (is_write_of_hdf5(stream) || is_below_mpi_io(stream)) return false;
   switch (stream.signature->layer) {
     case Layer::kPosix:
     case Layer::kStdio:

@@ -340,6 +340,7 @@ IOTUNE_START_CODE void read_configuration(const char* const* arguments) noexcept
   if (limits.keep_above_mib != 0) g_configuration.keep_above_bytes = limits.keep_above_mib << 20;
   read_mebibytes(found.keep, 0, g_configuration.keep_above_bytes);
   g_configuration.frozen = limits.frozen;
+  if (g_configuration.gather == nullptr && limits.gathers_stored) g_configuration.gather = "stored";
   const bool none = found.database != nullptr && std::strcmp(found.database, "none") == 0;
   g_configuration.learns = !limits.frozen && !none;
   g_configuration.share = limits.share;

@@ -37,7 +37,7 @@ struct Configuration {
   const char* prefetch_schedule = nullptr;    // IOTUNE_PREFETCH_SCHEDULE
   const char* prefetch_delivery = nullptr;    // IOTUNE_PREFETCH_DELIVERY
   const char* prefetch_memory_mib = nullptr;  // IOTUNE_PREFETCH_MEMORY_MIB
-  const char* gather = nullptr;               // IOTUNE_GATHER
+  const char* gather = nullptr;               // IOTUNE_GATHER, or the site's
   const char* logstore = nullptr;             // IOTUNE_LOGSTORE: prefixes separated by ':'
   bool is_launcher = false;  // this process is mpirun, mpiexec or one of their proxies
   // IOTUNE_KEEP_ABOVE_MIB, or the site's: what makes a program without MPI, HDF5 and netCDF worth

@@ -108,6 +108,11 @@ const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
     limits.frozen = limits.frozen || value.is("yes");
     return nullptr;
   }
+  if (name.is("gather")) {
+    if (!value.is("stored") && !value.is("no")) return "gather is neither stored nor no";
+    limits.gathers_stored = limits.gathers_stored || value.is("stored");
+    return nullptr;
+  }
   if (name.is("share")) {
     return read_percent(value, limits.share) ? nullptr : "share is no percentage from 0 to 100";
   }
@@ -134,7 +139,7 @@ const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
   }
   if (name.is("exclude_programs")) return read_programs(value, limits);
   if (name.is("keep_above_mib")) return read_keep_above(value, limits);
-  return "there are only mode, freeze, share, database, replayers, traces, applied_log, "
+  return "there are only mode, freeze, gather, share, database, replayers, traces, applied_log, "
          "readable_by, exclude_programs and keep_above_mib";
 }
 

@@ -24,6 +24,8 @@ struct SiteLimits {
   char applied_log[512] = "";
   // Programs that are left out, beside those of the user (left_out_programs.h); empty: none.
   char programs[512] = "";
+  // Small writes wait where a stored answer says so (IOTUNE_GATHER=stored).
+  bool gathers_stored = false;
   // What a program without MPI, HDF5 and netCDF has to move to be worth a trace; 0: not said.
   std::uint64_t keep_above_mib = 0;
   // Whether traces and the log may be read by their group: said, and nowhere refused.

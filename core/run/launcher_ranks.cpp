@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "core/os/short_text.h"
 
@@ -50,6 +51,14 @@ bool launcher_says_one_node() noexcept {
   }
   const char* const nodes = std::getenv("SLURM_STEP_NUM_NODES");
   return nodes != nullptr && std::strcmp(nodes, "1") == 0;
+}
+
+bool launched_as_one_of_several() noexcept {
+  for (const char* const name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}) {
+    const char* const size = std::getenv(name);
+    if (size != nullptr && std::strcmp(size, "1") != 0) return true;
+  }
+  return false;
 }
 
 }  // namespace iotune

@@ -11,4 +11,7 @@ std::uint64_t ranks_on_this_node() noexcept;
 
 bool launcher_says_one_node() noexcept;
 
+// A launcher has started this process as one of several.
+bool launched_as_one_of_several() noexcept;
+
 }  // namespace iotune

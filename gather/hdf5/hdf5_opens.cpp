@@ -125,7 +125,9 @@ constinit std::atomic<int> g_open_files{0};
 
 void gather_hdf5_file(Provider& hdf5, const Hdf5Open& open) noexcept {
   if (g_gather->needs_answer) {
-    refuse(open, "the site freezes what is set");
+    refuse(
+        open,
+        "files of HDF5 are gathered by IOTUNE_GATHER=memory alone, and not where the site freezes");
     return;
   }
   if (!find_hdf5(hdf5) || g_gather->has_other_connector(hdf5)) {

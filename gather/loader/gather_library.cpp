@@ -1,4 +1,5 @@
-// libiotune-gather.so, loaded by the processes that IOTUNE_GATHER is set for.
+// libiotune-gather.so, loaded by the processes that IOTUNE_GATHER is set for, or the site's
+// `gather`.
 #include <cstring>
 
 #include "core/abi/hdf5_api.h"
@@ -94,8 +95,10 @@ void* replace_hdf5(const char* name, void* real, Provider& hdf5, const LoadedObj
 IOTUNE_START_CODE __attribute__((constructor(65530))) void install() noexcept {
   const Configuration& said = configuration();
   if (said.gather == nullptr || said.is_launcher || said.mode != Mode::kTune) return;
+  const bool stored_alone = std::strcmp(said.gather, "stored") == 0;
+  if (stored_alone && !launched_as_one_of_several()) return;  // answers are for MPI-IO
   g_host = {.mode = said.gather,
-            .needs_answer = said.frozen,
+            .needs_answer = said.frozen || stored_alone,
             .say = say,
             .note = write_note,
             .budget_bytes = budget_bytes,

@@ -80,7 +80,7 @@ bool has_stored_answer(Word info) noexcept {
   const MpiApi* const mpi = api_of_world();
   char value[16] = "";
   return mpi != nullptr && info != 0 && info != mpi->constants.info_null &&
-         read_info(*mpi, info, "iotune_gather", value, sizeof value) &&
+         read_info(*mpi, info, "iotune_gather_writes", value, sizeof value) &&
          std::strcmp(value, "memory") == 0;
 }
 

@@ -139,11 +139,13 @@ int GatheredFile::write_runs(const std::vector<Run>& runs, const std::byte* data
 void GatheredFile::begin_leaving() noexcept {
   const std::lock_guard lock(state_);
   held_.swap(leaving_);
+  if (journal_ != nullptr && !leaving_.empty()) journal_->begin_leaving();
 }
 
 int GatheredFile::end_leaving(int wrong) noexcept {
   const std::lock_guard lock(state_);
   leaving_.clear();
+  if (journal_ != nullptr && wrong == 0) journal_->clear();
   if (wrong != 0) unsaid_ = wrong;
   if (wrong_ == 0) wrong_ = wrong;
   return wrong;

@@ -83,33 +83,42 @@ char* copy_of(const char* text) {
 
 }  // namespace
 
-GatheredFile::GatheredFile(const Opened& opened, const GatherHost& host, Budget& budget)
+GatheredFile::GatheredFile(const Opened& opened, const GatherHost& host, Budget& budget,
+                           std::unique_ptr<Journal> journal)
     : opened_(opened),
       host_(host),
       exchanges_(host.exchanges(opened.name) && host.joins_rightly(opened.second)),
       held_(budget),
-      leaving_(budget) {
+      leaving_(budget),
+      journal_(std::move(journal)) {
   opened_.name = copy_of(opened.name);
+  opened_.place = copy_of(opened.place);
 }
 
 GatheredFile::~GatheredFile() {
   delete[] opened_.name;
+  delete[] opened_.place;
 }
 
 NotHeld GatheredFile::keep(std::int64_t offset, const std::byte* bytes,
                            std::int64_t count) noexcept {
   const std::lock_guard lock(state_);
   if (wrong_ != 0) return NotHeld::kError;
+  NotHeld why = NotHeld::kMemory;
   const bool kept = view_.each_piece(offset, count, [&](std::int64_t at, std::int64_t piece) {
     const auto size = static_cast<std::size_t>(piece);
     std::byte* const to = held_.room_for(at, size);
     if (to == nullptr) return false;
     std::memcpy(to, bytes, size);
     bytes += piece;
+    if (journal_ != nullptr && !journal_->add(at, to, size)) {
+      why = NotHeld::kLog;
+      return false;
+    }
     return held_.hold(at, size);
   });
   // What was kept of it goes out before the call writes all of it.
-  if (!kept) return NotHeld::kMemory;
+  if (!kept) return why;
   ++account_.counts.held_calls;
   account_.counts.held_bytes += static_cast<std::uint64_t>(count);
   return NotHeld::kCount;
@@ -252,9 +261,19 @@ void GatheredFile::note() noexcept {
   account_.note(host_.note, opened_.name, held_.bytes() + leaving_.bytes());
 }
 
+void GatheredFile::end() noexcept {
+  write_out();
+  const std::lock_guard lock(state_);
+  if (std::exchange(journal_, nullptr) != nullptr) Journal::remove(opened_.place);
+}
+
 int GatheredFile::close() noexcept {
   note();
   const int closed = g_mpi.MPI_File_close(&opened_.second);
+  // When no rank has its log any more.
+  if (std::exchange(journal_, nullptr) != nullptr && all_say(opened_.comm, wrong_ == 0)) {
+    Journal::remove(opened_.place);
+  }
   if (opened_.comm != 0) g_mpi.MPI_Comm_free(&opened_.comm);
   return wrong_ != 0 ? wrong_ : closed;
 }

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "gather/account.h"
 #include "gather/held/pieces.h"
 #include "gather/held/view.h"
+#include "gather/journal/journal.h"
 #include "gather/mpi/mpi_functions.h"
 
 namespace iotune::gather {
@@ -34,11 +36,13 @@ class GatheredFile {
     // ranks.
     Word second, comm;
     FileIdentity identity;
-    const char* name;  // as the program gave it
-    bool reads;        // it may be read through `handle`
+    const char* name;   // as the program gave it
+    const char* place;  // of its log; "": what is held is in memory alone
+    bool reads;         // it may be read through `handle`
   };
-  // Keeps a copy of the name. Throws std::bad_alloc.
-  GatheredFile(const Opened& opened, const GatherHost& host, Budget& budget);
+  // Keeps copies of the names. `journal`: at that place. Throws std::bad_alloc.
+  GatheredFile(const Opened& opened, const GatherHost& host, Budget& budget,
+               std::unique_ptr<Journal> journal);
   ~GatheredFile();
   GatheredFile(const GatheredFile&) = delete;
   GatheredFile& operator=(const GatheredFile&) = delete;
@@ -67,6 +71,8 @@ class GatheredFile {
   void view_is(std::int64_t displacement, Word etype, Word filetype, const char* datarep) noexcept;
   void atomic_is(bool atomic) noexcept { atomic_ = atomic; }
 
+  // The process ends, and the file may never be closed: write_out(), and the log goes.
+  void end() noexcept;
   // Writes into the trace what was held so far.
   void note() noexcept;
   // In the real close: gives back the second handle and the communicator, with all ranks. An error
@@ -97,6 +103,7 @@ class GatheredFile {
   std::mutex way_out_;    // who has it lets bytes out, and calls MPI for that
   std::mutex state_;      // of what follows; nothing of MPI is called with it
   HeldPieces held_, leaving_;
+  std::unique_ptr<Journal> journal_;  // of both
   View view_;
   bool atomic_ = false;
   int wrong_ = 0;   // the first of MPI's errors: nothing is held any more

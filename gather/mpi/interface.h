@@ -39,7 +39,8 @@ struct GatherNote {
 // What the library has of the preload, and what it gives back. Lives as long as the process.
 struct GatherHost {
   const char* mode;  // IOTUNE_GATHER
-  // Files are gathered only where a stored answer says so: the site freezes what is set.
+  // Files are gathered only where a stored answer says so: that is what was asked for, or the site
+  // freezes what is set.
   bool needs_answer;
   // One line for the user, by rank 0.
   void (*say)(const char* text);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 
 #include "gather/account.h"
 #include "gather/hdf5/calls.h"
@@ -98,7 +99,7 @@ const char* refusal_of(Word handle, const OpenCall& call, const FileIdentity& id
   if (!may_write(call.amode)) return "it was opened for reading alone";
   if (const char* const mode = refusal_of_mode(call.amode)) return mode;
   if (g_gather->needs_answer && !g_gather->has_answer(call.info)) {
-    return "the site freezes what is set, and no stored answer gathers it";
+    return "it is gathered by a stored answer alone, and there is none";
   }
   if (GatheredFile* const first = find_file(identity)) {
     // What this handle sees is what the first one's rank has written. It holds nothing itself.
@@ -108,12 +109,41 @@ const char* refusal_of(Word handle, const OpenCall& call, const FileIdentity& id
   return nullptr;
 }
 
+bool keeps_logs() noexcept {
+  return std::strcmp(g_gather->mode, "log") == 0;
+}
+
+// With all ranks of `comm`: a log for this one, at a place that it shares with the others. nullptr,
+// or why there is none.
+const char* begin_journal(Word comm, const char* name, std::string& place,
+                          std::unique_ptr<Journal>& journal) noexcept {
+  int rank = 0;
+  const char* refusal = nullptr;
+  try {
+    place = Journal::place_of(name);
+  } catch (const std::bad_alloc&) {
+    refusal = "there was no memory";
+  }
+  if (g_mpi.MPI_Comm_rank(comm, &rank) == 0 && rank == 0 && refusal == nullptr) {
+    refusal = Journal::make(place, name);
+  }
+  if (!all_say(comm, refusal == nullptr)) return refusal != nullptr ? refusal : kByAnotherRank;
+  journal = Journal::open(place);
+  return journal != nullptr ? nullptr : "the log beside it could not be opened";
+}
+
 // With all ranks of `comm`. nullptr where all of them gather it from now on.
 const char* gather_with_all(Word comm, Word handle, const OpenCall& call,
                             const FileIdentity& identity) noexcept {
   const MpiConstants& mpi = g_world.constants;
   Word second = 0;
   bool good = false;
+  std::string place;
+  std::unique_ptr<Journal> journal;
+  if (keeps_logs()) {
+    const char* const refusal = begin_journal(comm, call.name, place, journal);
+    if (!all_say(comm, refusal == nullptr)) return refusal != nullptr ? refusal : kByAnotherRank;
+  }
   {
     const FailingOpensReturn quiet;
     good = g_mpi.MPI_File_open(comm, call.name, plain_amode(call.amode), call.info, &second) == 0;
@@ -125,8 +155,8 @@ const char* gather_with_all(Word comm, Word handle, const OpenCall& call,
     const bool reads = (common_amode(g_world.abi, call.amode) & kModeReadWrite) != 0;
     try {
       file = std::make_unique<GatheredFile>(
-          GatheredFile::Opened{handle, second, comm, identity, call.name, reads}, *g_gather,
-          own_budget());
+          GatheredFile::Opened{handle, second, comm, identity, call.name, place.c_str(), reads},
+          *g_gather, own_budget(), std::move(journal));
     } catch (const std::bad_alloc&) {
       refusal = "there was no memory";
     }
@@ -141,6 +171,9 @@ const char* gather_with_all(Word comm, Word handle, const OpenCall& call,
   }
   // A handle that some ranks have and others do not cannot be closed: its close is collective.
   if (file != nullptr) remove_file(file.get());
+  file.reset();
+  journal.reset();
+  if (!place.empty()) Journal::remove(place);
   return refusal != nullptr ? refusal : kByAnotherRank;
 }
 
@@ -176,7 +209,7 @@ int open_and_gather(OpenFunction* real, const OpenCall& call) noexcept {
 }
 
 void write_out_all() noexcept {
-  each_file([](GatheredFile& file) { file.write_out(); });
+  each_file([](GatheredFile& file) { file.end(); });
   end_hdf5();
 }
 
@@ -184,8 +217,10 @@ namespace {
 
 bool begin(void* given) noexcept {
   auto& host = *static_cast<GatherHost*>(given);
-  if (std::strcmp(host.mode, "memory") != 0) {
-    host.say("IOTUNE_GATHER is neither memory nor unset: no writes are gathered");
+  if (std::strcmp(host.mode, "no") == 0) return false;
+  const auto is = [&host](const char* mode) { return std::strcmp(host.mode, mode) == 0; };
+  if (!is("memory") && !is("log") && !is("stored")) {
+    host.say("IOTUNE_GATHER is none of memory, log, stored, no: no writes are gathered");
     return false;
   }
   g_gather = &host;

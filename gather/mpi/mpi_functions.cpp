@@ -38,6 +38,7 @@ bool find_functions(const GatherMpi& mpi) noexcept {
   IOTUNE_FIND(MPI_Grequest_complete);
   IOTUNE_FIND(MPI_Error_class);
   IOTUNE_FIND(MPI_Allreduce);
+  IOTUNE_FIND(MPI_Comm_rank);
   IOTUNE_FIND(MPI_Comm_free);
   IOTUNE_FIND(MPI_Info_free);
 #undef IOTUNE_FIND

@@ -35,6 +35,7 @@ struct MpiFunctions {
   int (*MPI_Grequest_complete)(Word);
   int (*MPI_Error_class)(int, int*);
   int (*MPI_Allreduce)(const void*, void*, int, Word, Word, Word);
+  int (*MPI_Comm_rank)(Word, int*);
   int (*MPI_Comm_free)(Word*);
   int (*MPI_Info_free)(Word*);
 };

@@ -14,8 +14,11 @@ constexpr std::int64_t kLeastHole = 4096;
 
 class FlatCopy {
  public:
-  FlatCopy(const Container& container, int to, std::int64_t length)
-      : container_(container), to_(to), buffer_(container, std::max<std::int64_t>(length, 0)) {}
+  FlatCopy(const Container& container, int to, std::int64_t length, Holes holes)
+      : container_(container),
+        to_(to),
+        holes_(holes),
+        buffer_(container, std::max<std::int64_t>(length, 0)) {}
 
   void take(const LogPiece& piece) {
     if (wrong_) return;
@@ -24,7 +27,8 @@ class FlatCopy {
         wrong_ = container_.lost_bytes(piece);
         return;
       case LogPiece::Kind::kHole:
-        if (piece.length < kLeastHole && follows(piece.offset) && piece.length <= buffer_.room()) {
+        if (holes_ == Holes::kSmallFilled && piece.length < kLeastHole && follows(piece.offset) &&
+            piece.length <= buffer_.room()) {
           extents_.back().length += piece.length;
           wrong_ = buffer_.add_zeros(piece.length);
         }
@@ -73,6 +77,7 @@ class FlatCopy {
 
   const Container& container_;
   int to_;
+  Holes holes_;
   PieceBuffer buffer_;
   std::vector<patterns::Extent> extents_;  // where in the file the buffer's bytes belong
   std::int64_t written_ = 0;
@@ -82,8 +87,8 @@ class FlatCopy {
 }  // namespace
 
 Result<std::int64_t> copy_flat(const Container& container, int to, std::int64_t offset,
-                               std::int64_t length) {
-  FlatCopy copy(container, to, length);
+                               std::int64_t length, Holes holes) {
+  FlatCopy copy(container, to, length, holes);
   container.map().for_each_piece(offset, length, [&](const LogPiece& piece) { copy.take(piece); });
   if (auto wrong = copy.finish()) return *wrong;
   return copy.written();

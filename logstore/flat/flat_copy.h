@@ -7,11 +7,13 @@
 
 namespace iotune::logstore {
 
-// Writes what the container has in [offset, offset + length) to the same place of the file `to`,
-// which has nothing there yet, or what an earlier call has written. Holes are left
-// out, but for those that are smaller than a block. Returns the bytes that were written. An error
-// where bytes are missing.
+// Of a file that has nothing there yet, or what an earlier call has written, holes that are smaller
+// than a block are filled. Of one with bytes of its own none is touched.
+enum class Holes : std::uint8_t { kSmallFilled, kLeft };
+
+// Writes what the container has in [offset, offset + length) to the same place of the file `to`.
+// Returns the bytes that were written. An error where bytes are missing.
 Result<std::int64_t> copy_flat(const Container& container, int to, std::int64_t offset,
-                               std::int64_t length);
+                               std::int64_t length, Holes holes = Holes::kSmallFilled);
 
 }  // namespace iotune::logstore

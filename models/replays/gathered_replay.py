@@ -24,7 +24,12 @@ from iotune.replay.mpi import Mpi
 from iotune.replay.replayer import scratch_directory
 from iotune.traces.trace import open_trace
 
-_GATHERED = "gathered"
+_GATHERED, _PIECEWISE = "gathered", "gathered, piece by piece"
+# How what waited goes out: exchanged, as MPI-IO does by itself, or by each rank.
+_FLUSHES: dict[str, dict[str, str]] = {
+    _GATHERED: {},
+    _PIECEWISE: {"romio_cb_write": "disable", "romio_ds_write": "disable"},
+}
 _BESIDE_BYTES = 64 << 20
 
 
@@ -48,18 +53,27 @@ def measure_gather(
             bench = CallBench(
                 case, trace, place / "calls", written.needed_bytes, mpi, replayer, scratch
             )
-            bench.services[_GATHERED] = {"IOTUNE_GATHER": "memory"}
+            for flush in _FLUSHES:
+                bench.services[flush] = {"IOTUNE_GATHER": "memory"}
             bench.settle()
             bench.run(_GATHERED, {})
             _demand_held(bench)
-            seconds = measure_rounds(
-                {name: functools.partial(bench.run, name, {}) for name in (DEFAULT, _GATHERED)},
-                max(options.rounds, FEWEST_ROUNDS),
-                options.seed,
-                done,
-            )
+
+            def measured(*names: str) -> dict[str, list[float]]:
+                arms = {
+                    name: functools.partial(bench.run, name, _FLUSHES.get(name, {}))
+                    for name in names
+                }
+                return measure_rounds(arms, max(options.rounds, FEWEST_ROUNDS), options.seed, done)
+
+            # The gain is measured anew: to have been chosen has made the better one look good.
+            flushed = measured(*_FLUSHES)
+            best = min(_FLUSHES, key=lambda name: statistics.median(flushed[name]))
+            seconds = measured(DEFAULT, best)
     return GatherOffer(
-        compare_ranks(seconds[DEFAULT], seconds[_GATHERED]), statistics.median(seconds[DEFAULT])
+        compare_ranks(seconds[DEFAULT], seconds[best]),
+        statistics.median(seconds[DEFAULT]),
+        tuple(sorted(_FLUSHES[best].items())),
     )
 
 

@@ -7,6 +7,7 @@
 
 #include "core/words/decision_words.h"
 #include "patterndb/decide/exploration.h"
+#include "patterndb/decide/gather_offer.h"
 #include "patterndb/decide/site_copies.h"
 #include "patterndb/exchange/config_xml.h"
 #include "patterndb/gains/adopted.h"
@@ -20,9 +21,6 @@
 namespace iotune::patterndb {
 
 namespace {
-
-// A program waits in its open.
-constexpr int kReadMilliseconds = 200;
 
 std::string counted(std::uint64_t number, const char* noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
@@ -53,7 +51,7 @@ Decision from_config(const Question& question, const std::string& path) {
 }
 
 PatternDb open_to_read(const std::string& path) {
-  return value_or_fault(PatternDb::open(path, {Access::kReadOnly, kReadMilliseconds}));
+  return value_or_fault(PatternDb::open(path, {Access::kReadOnly, kMillisecondsInOpen}));
 }
 
 std::string evidence(const TuningRow& row) {
@@ -338,6 +336,9 @@ Decision measured_answer(const Question& question, const Places& places,
 Decision from_database(const Question& question, const Places& places) {
   std::optional<KnownPattern> known;
   Decision decision = measured_answer(question, places, known);
+  if (question.gathers && known && known->settled) {
+    apply_gather_offer(question, places, platform_of(question), known->byte_key, decision);
+  }
   // Where a site froze its answers, only what was measured is applied.
   if (decision.source == IOTUNE_SOURCE_UNTRAINED && known && known->settled && !question.frozen) {
     apply_predicted(question, places, platform_of(question), known->byte_key, decision);
@@ -366,17 +367,10 @@ Decision from_config_or_database(const Question& question, const Places& places)
 
 Question question_from(const iotune_question& question) {
   auto text = [](const char* string) { return std::string(string == nullptr ? "" : string); };
-  return {text(question.layer),
-          text(question.program),
-          text(question.file),
-          text(question.mpi),
-          text(question.hdf5),
-          text(question.filesystem),
-          question.ranks,
-          question.nodes,
-          question.creating != 0,
-          question.frozen != 0,
-          {},
+  return {text(question.layer), text(question.program), text(question.file),
+          text(question.mpi),   text(question.hdf5),    text(question.filesystem),
+          question.ranks,       question.nodes,         question.creating != 0,
+          question.frozen != 0, question.gathers != 0,  {},
           question.mpi_io};
 }
 

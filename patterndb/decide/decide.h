@@ -15,7 +15,8 @@ struct Question {
   std::string layer, program, file, mpi, hdf5, filesystem;
   std::uint32_t ranks = 1, nodes = 1;
   bool creating = true;
-  bool frozen = false;  // the site's wish: nothing is learnt
+  bool frozen = false;   // the site's wish: nothing is learnt
+  bool gathers = false;  // what was measured of gathering is applied (gather_offer.h)
   // Which of Open MPI's two MPI-IOs opens the file (patterndb/settings/proven_table.h), or what
   // tells it.
   std::string mpi_io = {};

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 #ifndef IOTUNE_DECISION_VERSION /* a test's library has another one */
-#define IOTUNE_DECISION_VERSION 7u
+#define IOTUNE_DECISION_VERSION 8u
 #endif
 #define IOTUNE_DECISION_MAX_BYTES 8192u
 #define IOTUNE_DECISION_MAX_SETTINGS 64u
@@ -70,6 +70,7 @@ struct iotune_question {
   const char* hdf5;    /* "1.10.8" or NULL */
   const char* filesystem; /* "ext4", "cephfs", "lustre", "tmpfs" … */
   uint32_t frozen;        /* 1: only what is trusted is applied, and nothing is written */
+  uint32_t gathers;       /* 1: what was measured of gathering is applied */
   uint32_t known_only; /* 1: an answer without settings that this run was given before, or none */
   const char*
       site_database; /* what /etc/iotune.conf names, NULL: none; the first question's holds */

@@ -6,12 +6,9 @@
 namespace iotune::patterndb {
 namespace {
 
-// As to a question that an open waits for.
-constexpr int kReadMilliseconds = 200;
-
 bool keeps_default(const iotune_question& question, const std::string& database) {
   if (question.program == nullptr) return false;
-  Result<PatternDb> db = PatternDb::open(database, {Access::kReadOnly, kReadMilliseconds});
+  Result<PatternDb> db = PatternDb::open(database, {Access::kReadOnly, kMillisecondsInOpen});
   if (!db) return false;
   const Result<bool> keeps =
       db->keeps_default({base_name(question.program), {}, question.ranks, question.nodes});

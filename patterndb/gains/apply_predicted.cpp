@@ -11,12 +11,9 @@ namespace iotune::patterndb {
 
 namespace {
 
-// A program waits in its open.
-constexpr int kReadMilliseconds = 200;
-
 std::optional<PatternDb> opened(const std::string& path) {
   if (path.empty() || access(path.c_str(), F_OK) != 0) return std::nullopt;
-  Result<PatternDb> db = PatternDb::open(path, {Access::kReadOnly, kReadMilliseconds, {}});
+  Result<PatternDb> db = PatternDb::open(path, {Access::kReadOnly, kMillisecondsInOpen, {}});
   if (!db) return std::nullopt;
   return std::move(*db);
 }

@@ -64,6 +64,10 @@ inline constexpr ParameterGate kParameterGates[] = {
     {"cray_cb_write_lock_mode",
      "agreed by all ranks; on Lustre only; 1 and 2 beside romio_cb_write=enable, 1 beside "
      "romio_no_indep_rw=true too"},
+    {"iotune_gather_writes",
+     "only where IOTUNE_GATHER or the site allows it: other ranks see what was written at a sync "
+     "or "
+     "a close, and not before"},
     {"striping_factor", "new files only; a layout that the user set is left alone"},
     {"striping_unit", "new files only; a layout that the user set is left alone"},
     {"overstriping",

@@ -27,6 +27,7 @@ enum class ParameterKind : uint8_t {
   kFillTime,      // never | ifset
   kFormat,        // v18 | v110 | v112 | v114
   kAdvice,        // normal | sequential | random
+  kGathering,     // memory
   kText,
   kPair,  // two integers: threshold,alignment
   kList,  // integers separated by commas
@@ -124,6 +125,9 @@ inline constexpr Parameter kParameters[] = {
      "aggregators a target", 1, 1000000, 1, DiskEffect::kNone, true},
     {"cray_cb_write_lock_mode", ParameterLayer::kMpiioHint, ParameterKind::kCount, "mode", 0, 2, 1,
      DiskEffect::kNone, true},
+    // Of the service gather/, which reads it where MPI-IO opens the file. Offered, not trained.
+    {"iotune_gather_writes", ParameterLayer::kMpiioHint, ParameterKind::kGathering, "", 0, 0, 1,
+     DiskEffect::kNone, false},
     {"striping_factor", ParameterLayer::kFileSystem, ParameterKind::kCount, "targets", 1, 2000, 1,
      DiskEffect::kPlacement, true},
     {"striping_unit", ParameterLayer::kFileSystem, ParameterKind::kBytes, "bytes", 64 * kKiB,
@@ -236,6 +240,8 @@ constexpr const char* fault_of(const Parameter& parameter, const char* value) {
         return nullptr;
       }
       return "is not normal, sequential or random";
+    case ParameterKind::kGathering:
+      return equal(value, "memory") ? nullptr : "is not memory";
     case ParameterKind::kText:
       return parameter_detail::fault_of_text(value);
     default:

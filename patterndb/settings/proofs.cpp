@@ -9,7 +9,6 @@ namespace iotune::patterndb {
 
 namespace {
 
-constexpr int kReadMilliseconds = 200;
 constexpr std::uint64_t kFewestSeeds = 5;
 
 bool speaks_for(const Proof& proof, const Proof& wanted) {
@@ -50,7 +49,7 @@ const std::vector<Proof>& proofs_in(const std::string& database) {
   if (!file || *file == DatabaseFile()) return none;
   const auto last = kept().find(database);
   if (last != kept().end() && last->second.file == *file) return last->second.proofs;
-  Result<PatternDb> db = PatternDb::open(database, {Access::kReadOnly, kReadMilliseconds});
+  Result<PatternDb> db = PatternDb::open(database, {Access::kReadOnly, kMillisecondsInOpen});
   if (!db) return none;
   Result<std::vector<Proof>> proofs = db->proofs();
   if (!proofs) return none;
@@ -63,6 +62,12 @@ Result<bool> PatternDb::add_proof(const Proof& proof) noexcept {
     change([&](sqlite::Connection& connection) { fresh = rows::proof(connection, proof); });
     return fresh;
   });
+}
+
+Result<std::optional<std::string>> PatternDb::newest_model(const std::string& name,
+                                                           const Platform& platform) noexcept {
+  return guarded<std::optional<std::string>>(
+      [&] { return rows::newest_model(*connection_, name, platform); });
 }
 
 Result<std::vector<Proof>> PatternDb::proofs() noexcept {

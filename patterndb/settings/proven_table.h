@@ -122,6 +122,7 @@ inline constexpr ValueClass kValueClasses[] = {
     // Nothing of these is tried: they are harmless.
     {"chunk_cache", "any", ""},
     {"fadvise", "any", ""},
+    {"iotune_gather_writes", "any", ""},
     {"fallocate", "any", ""},
     {"striping_factor", "any", ""},
     {"striping_unit", "any", ""},
@@ -150,6 +151,7 @@ inline constexpr KnownRow kKnownRows[] = {
     {"*", "", "", "chunk_cache", "*", Known::kHarmless, "memory of the reader alone"},
     {"*", "", "", "fadvise", "*", Known::kHarmless, "advice to the kernel"},
     {"*", "", "", "fallocate", "*", Known::kHarmless, "room beyond the file's end"},
+    {"*", "", "", "iotune_gather_writes", "*", Known::kHarmless, "gather/ has gates of its own"},
     {"*", "", "", "striping_factor", "*", Known::kHarmless, "the file system's own placement"},
     {"*", "", "", "striping_unit", "*", Known::kHarmless, "the file system's own placement"},
     {"*", "", "", "overstriping", "*", Known::kHarmless, "the file system's own placement"},

@@ -39,6 +39,9 @@ enum class Access {
   kCreate,  // kReadWrite, and a missing database is made with its folder, private to the user
 };
 
+// A program waits in its open while another process changes the database.
+inline constexpr int kMillisecondsInOpen = 200;
+
 struct OpenOptions {
   Access access = Access::kReadOnly;
   int busy_milliseconds = 500;  // how long a change waits for another process's
@@ -132,6 +135,10 @@ class PatternDb {
   Result<std::vector<StoredGainModel>> gain_models() noexcept;
   // The newest of that very platform: one of another says nothing.
   Result<std::optional<StoredGainModel>> newest_gain_model(const Platform& platform) noexcept;
+
+  // The payload of the newest one of that name and very platform.
+  Result<std::optional<std::string>> newest_model(const std::string& name,
+                                                  const Platform& platform) noexcept;
 
   // The dominant pattern of the workload's file: writes where `creating` or no reads are known,
   // else reads. Nothing where the workload was never observed.

@@ -262,4 +262,15 @@ bool model(Connection& connection, const StoredModel& row) {
   return true;
 }
 
+std::optional<std::string> newest_model(Connection& connection, const std::string& name,
+                                        const Platform& platform) {
+  Statement finding(connection,
+                    "SELECT m.payload FROM models m JOIN platforms f ON f.id = m.platform "
+                    "WHERE m.name = ?1 AND f.filesystem = ?2 AND f.mpi = ?3 AND f.hdf5 = ?4 AND "
+                    "f.host_class = ?5 ORDER BY m.made_at DESC, m.id DESC LIMIT 1");
+  finding.with(name, platform.filesystem, platform.mpi, platform.hdf5, platform.host_class);
+  if (!finding.step()) return std::nullopt;
+  return finding.text(0);
+}
+
 }  // namespace iotune::patterndb::rows

@@ -91,5 +91,7 @@ struct StoredModel {
   double made_at;
 };
 bool model(sqlite::Connection& connection, const StoredModel& row);
+std::optional<std::string> newest_model(sqlite::Connection& connection, const std::string& name,
+                                        const Platform& platform);
 
 }  // namespace iotune::patterndb::rows

@@ -2,7 +2,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 
 #include "core/abi/mpi_api.h"
 #include "core/link/at_start.h"
@@ -10,6 +9,7 @@
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
 #include "core/process/thread_state.h"
+#include "core/run/launcher_ranks.h"
 #include "core/run/presence.h"
 #include "core/run/run_identity.h"
 #include "prefetch/preload/library_interface.h"
@@ -53,15 +53,6 @@ void note(const PrefetchNote& said) noexcept {
   record.commit();
 }
 
-// A launcher has started this process as one of several.
-bool one_of_several() noexcept {
-  for (const char* const name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}) {
-    const char* const size = std::getenv(name);
-    if (size != nullptr && std::strcmp(size, "1") != 0) return true;
-  }
-  return false;
-}
-
 int ranks_on_node() noexcept {
   if (world_provider() == nullptr) return g_one_of_several ? -1 : 1;
   return all_ranks_tune() && run_nodes() == 1 ? recorder::world_size() : 0;
@@ -75,7 +66,7 @@ IOTUNE_START_CODE __attribute__((constructor(65530))) void install() noexcept {
     return;
   }
   g_begin = read_clocks();
-  g_one_of_several = one_of_several();
+  g_one_of_several = launched_as_one_of_several();
   g_host = {.predictor = said.prefetch,
             .schedule = said.prefetch_schedule,
             .delivery = said.prefetch_delivery,

@@ -233,9 +233,10 @@ bool start_quiet_thread(void* (*run)(void*), ThreadStack stack) noexcept {
             sizeof before);
   unsigned long thread = 0;
   const int failed = create(thread, run, stack);
-  raw::call(SYS_rt_sigprocmask, 2, raw::word(&before), 0, sizeof before);
   const auto detach = of_libc<int(unsigned long)>("pthread_detach");
   if (failed == 0 && detach != nullptr) detach(thread);
+  // A handler that jumps out of a search for symbols would leave the loader's lock held.
+  raw::call(SYS_rt_sigprocmask, 2, raw::word(&before), 0, sizeof before);
   return failed == 0;
 }
 

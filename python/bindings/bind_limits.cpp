@@ -63,6 +63,7 @@ pybind11::dict site_limits() {
   found["replayers"] = limits.replayers;
   found["exclude_programs"] = limits.programs;
   found["keep_above_mib"] = limits.keep_above_mib;
+  found["gathers_stored"] = limits.gathers_stored;
   found["faults"] = faults;
   return found;
 }

@@ -62,8 +62,9 @@ class OpenContainer {
         again([&] { return container_->read(offset, std::as_writable_bytes(std::span(bytes))); }));
     return bytes;
   }
-  std::int64_t copy_to(int to, std::int64_t offset, std::int64_t length) {
-    return again([&] { return copy_flat(*container_, to, offset, length); });
+  std::int64_t copy_to(int to, std::int64_t offset, std::int64_t length, bool fill_holes) {
+    const Holes holes = fill_holes ? Holes::kSmallFilled : Holes::kLeft;
+    return again([&] { return copy_flat(*container_, to, offset, length, holes); });
   }
 
  private:
@@ -232,11 +233,11 @@ void bind_logstore(py::module_& module) {
           py::arg("offset"), py::arg("size"))
       .def(
           "copy_to",
-          [](OpenContainer& c, int to, std::int64_t offset, std::int64_t length) {
+          [](OpenContainer& c, int to, std::int64_t offset, std::int64_t length, bool fill_holes) {
             const py::gil_scoped_release released;
-            return c.copy_to(to, offset, length);
+            return c.copy_to(to, offset, length, fill_holes);
           },
-          py::arg("to"), py::arg("offset"), py::arg("length"));
+          py::arg("to"), py::arg("offset"), py::arg("length"), py::arg("fill_holes"));
   py::class_<Walk>(module, "LogMapWalk")
       .def(py::init([](const std::string& path) {
              const py::gil_scoped_release released;

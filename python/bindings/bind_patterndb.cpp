@@ -119,6 +119,8 @@ const char* kind_name(iotune::ParameterKind kind) {
       return "v18, v110, v112 or v114";
     case iotune::ParameterKind::kAdvice:
       return "normal, sequential or random";
+    case iotune::ParameterKind::kGathering:
+      return "memory";
     case iotune::ParameterKind::kText:
       return "text";
     case iotune::ParameterKind::kPair:

@@ -33,6 +33,7 @@ def site_limits() -> dict[str, Any]:
 
     Folders, with %u for the user's number: `traces`, `applied_log`; `for_group`: who reads them.
     `exclude_programs`, and `keep_above_mib` (0: not said): which bare preloads leave a trace.
+    `gathers_stored`: small writes wait where a stored answer says so.
     `replayers`: the site's folder of prebuilt replayers, "" where it has none. `faults`: why one
     of these files is not understood, in the words of a run's line on stderr.
     """

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/os/ticks.h"
+#include "core/process/thread_state.h"
 #include "recorder/regions/ring_account.h"
 #include "recorder/ring/buffer_file.h"
 #include "recorder/ring/repeat_cursor.h"
@@ -69,6 +70,11 @@ Ring* ring_for_marks() noexcept;
 // Encodes the ring's records into an EVENTS block and empties it. False: no room, the ring is
 // emptied all the same and its calls are counted as dropped.
 bool encode_ring(Ring& ring) noexcept;
+
+// A jump, an exception or the thread's end leaves what this thread was recording.
+inline void leave_ring() noexcept {
+  if (t_thread.ours != 0 && t_thread.ring != nullptr) t_thread.ring->cursor.left_by_jump();
+}
 
 // That have had a ring so far.
 std::uint32_t recorded_threads() noexcept;

@@ -289,6 +289,18 @@ void RepeatCursor::emptied() noexcept {
   bins_.emptied();
 }
 
+// Nothing that it holds is believed: any of it may be half of a change.
+void RepeatCursor::left_by_jump() noexcept {
+  expected_ = nullptr;
+  calls_ = nullptr;
+  rare_from_ = 0;
+  period_ = count_ = 0;
+  list_ = nullptr;
+  next_listed_ = listed_end_ = nullptr;
+  may_list_ = has_guess_ = false;
+  left_ = 0;
+}
+
 // A loop of which calls were counted stands in the ring: what is written next has no calls right
 // before it any more.
 void RepeatCursor::end_loop() noexcept {

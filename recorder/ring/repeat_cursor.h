@@ -151,6 +151,10 @@ class RepeatCursor {
   // The ring was emptied.
   void emptied() noexcept;
 
+  // The thread has left a function of this class in the midst of it. Nothing is expected, and what
+  // the ring has is stored before the next record: a list may count a call that it does not have.
+  void left_by_jump() noexcept;
+
   // Marks of time are kept there from now on.
   void keep_marks(RingMarks* marks, std::uint64_t first_ticks) noexcept {
     bins_.place_at(marks, first_ticks);

@@ -203,32 +203,80 @@ class Judge {
     }
   }
 
-  // Found arrays that together have the bytes of a drawn one, each a part of it.
+  // Rows of one form at equal steps: the records of a variable, or equal arrays.
+  struct Rows {
+    std::uint64_t begin = 0, end = 0;  // of the first
+    std::uint64_t count = 1, pitch = 0;
+    std::size_t arrays = 1;
+    std::vector<DrawnCall> calls;  // of all
+  };
+
+  Rows rows_from(std::size_t a) const {
+    const DrawnArray& first = file_.arrays[a];
+    Rows rows{first.begin, first.end, first.records, first.pitch, 1, first.calls};
+    if (first.records > 1) return rows;
+    for (std::size_t next = a + 1; next < file_.arrays.size(); ++next) {
+      const DrawnArray& one = file_.arrays[next];
+      if (rows.count == 1) rows.pitch = one.begin - first.begin;
+      const bool equal = one.records == 1 && one.end - one.begin == first.end - first.begin &&
+                         one.kind == first.kind &&
+                         one.begin - first.begin == rows.count * rows.pitch;
+      if (!equal) break;
+      rows.calls.insert(rows.calls.end(), one.calls.begin(), one.calls.end());
+      ++rows.count;
+      ++rows.arrays;
+    }
+    return rows;
+  }
+
+  // The same part of each row, one behind the other.
+  static bool is_part(const Rows& rows, std::size_t count, const Found& found) {
+    const std::uint64_t bytes = found.bytes / count;
+    if (found.first < rows.begin || found.first + bytes > rows.end) return false;
+    Held held;
+    for (const DrawnCall& call : rows.calls) {
+      const std::uint64_t row = count == 1 ? 0 : (call.offset - rows.begin) / rows.pitch;
+      const std::uint64_t begin = call.offset - row * rows.pitch;
+      if (row >= count || begin < found.first || begin + call.bytes > found.first + bytes) continue;
+      const std::uint64_t at = begin + row * bytes;
+      held[call.rank].emplace_back(at, at + call.bytes);
+    }
+    return is_of(held, found);
+  }
+
+  // Found arrays that together have the bytes of a drawn one, each a part of it, or of each of its
+  // rows: where a division ends early, its last piece may as well be another thing.
   void find_divided(std::size_t a) {
-    const DrawnArray& array = file_.arrays[a];
-    std::uint64_t covered = 0, all = 0;
-    std::vector<std::size_t> parts;
-    for (std::uint64_t i = 0; i < array.records; ++i) {
-      const std::uint64_t begin = array.begin + i * array.pitch;
-      const std::uint64_t end = array.end + i * array.pitch;
-      all += end - begin;
+    const Rows rows = rows_from(a);
+    const std::uint64_t all = (rows.end - rows.begin) * rows.count;
+    for (const bool by_rows : {false, true}) {
+      if (by_rows && rows.count == 1) break;
+      std::uint64_t covered = 0;
+      std::vector<std::size_t> parts;
       for (std::size_t f = 0; f < found_.size(); ++f) {
         const Found& found = found_[f];
-        if (!found.named || found.first < begin || found.first + found.bytes > end) continue;
-        Held held;
-        for (const DrawnCall& call : array.calls) {
-          if (call.offset >= found.first && call.offset + call.bytes <= found.first + found.bytes) {
-            held[call.rank].emplace_back(call.offset, call.offset + call.bytes);
+        if (!found.named) continue;
+        std::uint64_t of_one = 0;
+        if (by_rows) {
+          of_one = found.dims[0] == rows.count && is_part(rows, rows.count, found) ? 1 : 0;
+        } else {
+          for (std::uint64_t i = 0; i < file_.arrays[a].records; ++i) {
+            Rows row = rows;
+            row.begin += i * rows.pitch;
+            row.end += i * rows.pitch;
+            of_one += is_part(row, 1, found) ? 1 : 0;
           }
         }
-        if (!is_of(held, found)) continue;
+        if (of_one == 0) continue;
         parts.push_back(f);
         covered += found.bytes;
       }
+      if (covered != (by_rows ? all : (rows.end - rows.begin) * file_.arrays[a].records)) continue;
+      const std::size_t last = a + (by_rows ? rows.arrays : 1);
+      for (std::size_t one = a; one < last; ++one) state_[one] = State::kDivided;
+      for (const std::size_t f : parts) right_[f] = true;
+      return;
     }
-    if (covered != all) return;
-    state_[a] = State::kDivided;
-    for (const std::size_t f : parts) right_[f] = true;
   }
 
   const DrawnFile& file_;

@@ -153,6 +153,7 @@ MAY_NAME_CALLS = {
     "python/iotune/importing/recorder_text.py": "how another tool writes down arguments",
     "python/iotune/importing/strace_text.py": "how another tool writes down arguments",
     "python/iotune/importing/dftracer_lines.py": "how another tool writes down arguments",
+    "python/iotune/export/darshan.py": "what another tool counts apart",
     "models/settings/reach.py": "the call of each setting",
     "python/iotune/findings/properties.py": "the call of each property",
     "python/iotune/doctor/libraries.py": "symbols by which a library is known",

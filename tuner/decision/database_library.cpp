@@ -246,6 +246,7 @@ bool ask_database(const FileQuestion& asked, iotune_answer& answer) noexcept {
   question.hdf5 = recorder::hdf5_version()[0] == '\0' ? nullptr : recorder::hdf5_version();
   question.filesystem = file_system_of(asked.file);
   question.frozen = configuration().frozen ? 1 : 0;
+  question.gathers = configuration().gather != nullptr ? 1 : 0;
   question.known_only = asked.known_only ? 1 : 0;
   question.site_database = site_database();
   if (!add_copy(question)) return false;

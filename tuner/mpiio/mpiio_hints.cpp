@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/os/short_text.h"
+#include "core/process/configuration.h"
 #include "patterndb/settings/parameters.h"
 #include "recorder/hooks/decisions.h"
 #include "tuner/decision/outcome_notes.h"
@@ -28,6 +29,11 @@ bool program_set(const MpiApi& mpi, Word info, const char* name) noexcept {
   return read_info(mpi, info, name, value, sizeof value);
 }
 
+// Read by gather/, which leaves a record of what it did with the file's writes.
+bool is_gathering(const char* name) noexcept {
+  return std::strcmp(name, "iotune_gather_writes") == 0;
+}
+
 Reason why_not_named(const MpiApi& mpi, Word info, const Decision& decision,
                      const char* name) noexcept {
   if (program_set(mpi, info, name)) return Reason::kProgramSetIt;
@@ -38,6 +44,9 @@ Reason why_not_named(const MpiApi& mpi, Word info, const Decision& decision,
 
 Reason why_not(const MpiApi& mpi, Word info, const Decision& decision,
                const Setting& setting) noexcept {
+  if (is_gathering(setting.name) && configuration().gather == nullptr) {
+    return Reason::kGatheringNotAllowed;
+  }
   Reason reason = why_not_named(mpi, info, decision, setting.name);
   for (int i = 0; reason == Reason::kNone; ++i) {
     const char* const other = overridden_by(setting, i);
@@ -265,7 +274,10 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
     const Setting& setting = plan.wanted.settings[i];
     if (!goes_by_info(setting.name)) continue;
     const bool found = readable && read_info(mpi, info, setting.name, got, sizeof got);
-    if (!readable) {
+    if (is_gathering(setting.name)) {
+      note_setting(path, setting.name, setting.value, "", Verdict::kUnverifiable,
+                   {Reason::kGatheringIsRecorded});
+    } else if (!readable) {
       note_setting(path, setting.name, setting.value, "", Verdict::kUnverifiable,
                    {Reason::kHintsUnreadable});
     } else if (open_mpi == OpenMpiIo::kOmpio && !ompio_reads(setting.name)) {

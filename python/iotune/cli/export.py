@@ -4,6 +4,7 @@
   iotune export TRACE --format csv -o -    everything else
   iotune export TRACE --format perfetto    a time line: open it at ui.perfetto.dev
   iotune export TRACE --format bytes-by-time   a row for each file, direction and 64th of the time
+  iotune export TRACE --format darshan     a log of Darshan 3.4, for PyDarshan and Drishti
   iotune export TRACE --regions -o -       what the program marked as regions, as csv
 
 Without TRACE the last run's. docs/reading.md explains the columns and their units. Without -o
@@ -40,6 +41,7 @@ class Format(str, Enum):
     csv = "csv"
     perfetto = "perfetto"
     bytes_by_time = "bytes-by-time"
+    darshan = "darshan"
 
 
 @errors_in_one_line

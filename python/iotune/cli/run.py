@@ -135,7 +135,8 @@ def command(
     if config is not None:
         settings["IOTUNE_CONFIG"] = str(config.absolute())
     if gather and _bears(words, "gather"):
-        settings["IOTUNE_GATHER"] = "memory"
+        asked = os.environ.get("IOTUNE_GATHER", "")
+        settings["IOTUNE_GATHER"] = "log" if asked == "log" else "memory"
     if logstore:
         prefixes = _prefixes(logstore)
         if _bears(words, "logstore"):

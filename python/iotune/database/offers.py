@@ -1,6 +1,7 @@
 """What training measured and only offers: what changes how others can read a file, or when.
 
-They stand among a database's models, under a name that no decision looks for: nothing applies them.
+They stand among a database's models. Nothing applies them by itself: decisions look for those of
+gathering alone, and only where the user or the site allows that (patterndb/decide/gather_offer.h).
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class GatherOffer:
 
     write: Gain
     write_seconds: float  # with none that waits
+    flush: tuple[tuple[str, str], ...] = ()  # hints: how what waited goes out
 
     setting: ClassVar[str] = "gather"
 
@@ -58,6 +60,12 @@ class GatherOffer:
     def gains(self) -> dict[str, Gain]:
         """By the names they are stored under."""
         return {_WRITE: self.write}
+
+    @property
+    def settings(self) -> str:
+        """What a decision applies, as the database has settings."""
+        chosen = {**dict(self.flush), "iotune_gather_writes": "memory"}
+        return ";".join(f"{name}={value}" for name, value in sorted(chosen.items()))
 
     @property
     def is_worth_it(self) -> bool:
@@ -68,7 +76,8 @@ class GatherOffer:
     def text(self) -> str:
         """What it would bring, in words."""
         cost = "other ranks then see what was written at a sync or a close, and not before"
-        return f"gather: write {_text(self.write)}" + (
+        how = "".join(f", {name}={value}" for name, value in self.flush)
+        return f"gather: write {_text(self.write)}{how if self.is_worth_it else ''}" + (
             f"; {cost}" if self.is_worth_it else ": not worth it"
         )
 
@@ -100,11 +109,12 @@ def keep_offer(
         f"{name} {gain.ratio:.6g} {gain.low:.6g} {gain.high:.6g} {gain.rounds}"
         for name, gain in offer.gains.items()
     ]
+    lines = [*rows, f"seconds {offer.write_seconds:.6g}", *_settings(offer)]
     model = {
         "name": f"offer {offer.setting} {byte_key}",
         "kind": "coefficients",
         "platform": 1,
-        "payload": "\n".join([*rows, f"seconds {offer.write_seconds:.6g}"]) + "\n",
+        "payload": "\n".join(lines) + "\n",
         "made_at": time.time(),
     }
     named = {name: value for name, value in platform.items() if name != "id"}
@@ -115,6 +125,10 @@ def keep_offer(
         "models": [model],
     }
     database.import_json(json.dumps(text), "iotune train")
+
+
+def _settings(offer: Offer) -> list[str]:
+    return [f"settings {offer.settings}"] if isinstance(offer, GatherOffer) else []
 
 
 def stored_offers(database: core.Database) -> dict[str, list[StoredOffer]]:
@@ -137,14 +151,20 @@ def stored_offers(database: core.Database) -> dict[str, list[StoredOffer]]:
 
 def _read(setting: str, payload: str) -> Offer | None:
     found: dict[str, list[float]] = {}
+    flush: tuple[tuple[str, str], ...] = ()
     try:
         for line in payload.splitlines():
-            name, *numbers = line.split()
-            found[name] = [float(one) for one in numbers]
+            name, *words = line.split()
+            if name == "settings":
+                chosen = dict(one.split("=", 1) for one in words[0].split(";"))
+                del chosen["iotune_gather_writes"]
+                flush = tuple(sorted(chosen.items()))
+            else:
+                found[name] = [float(one) for one in words]
         if setting == LogOffer.setting:
             return LogOffer(_gain(found[_WRITE]), _gain(found[_BOTH]), found["seconds"][0])
         if setting == GatherOffer.setting:
-            return GatherOffer(_gain(found[_WRITE]), found["seconds"][0])
+            return GatherOffer(_gain(found[_WRITE]), found["seconds"][0], flush)
     except (KeyError, IndexError, TypeError, ValueError):
         pass
     return None

@@ -74,6 +74,8 @@ def _site() -> Check:
             less.append(f"{folder} for {what} {why}: {instead}")
     if limits["exclude_programs"]:
         places.append(f"programs left out: {limits['exclude_programs']}")
+    if limits["gathers_stored"]:
+        places.append("small writes wait where a stored answer says so")
     if limits["keep_above_mib"]:
         places.append(f"traces above {limits['keep_above_mib']} MiB")
     besides = "".join(f", {one}" for one in places)

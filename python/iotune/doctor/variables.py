@@ -21,7 +21,7 @@ KNOWN: dict[str, tuple[str, ...] | tuple[int, int]] = {
     "IOTUNE_PREFETCH_SCHEDULE": ("none", "pp", "ppis", "ours"),
     "IOTUNE_PREFETCH_DELIVERY": ("hint", "cache"),
     "IOTUNE_PREFETCH_MEMORY_MIB": (1, 16384),
-    "IOTUNE_GATHER": ("memory",),
+    "IOTUNE_GATHER": ("memory", "log", "stored", "no"),
     "IOTUNE_LOGSTORE": _ANY,
     "IOTUNE_LOGSTORE_CLOSE": ("flatten", "compact", "keep"),
     "IOTUNE_DB_SHARED": _ANY,

@@ -20,13 +20,16 @@ ENDINGS = {
     "bytes-by-time": ".bytes-by-time.csv",  # before csv, whose ending it has
     "csv": ".csv",
     "perfetto": ".perfetto.json",
+    "darshan": ".darshan",
 }
 _MODULES = {
     "parquet": "parquet",
     "bytes-by-time": "by_time",
     "csv": "comma_separated",
     "perfetto": "perfetto",
+    "darshan": "darshan",
 }
+_BINARY = ("parquet", "darshan")
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,8 @@ def export_calls(
 
 @contextmanager
 def _stdout(kind: str) -> Iterator[BinaryIO]:
-    if kind == "parquet" and sys.stdout.isatty():
-        raise Error("parquet is not for a terminal: -o FILE")
+    if kind in _BINARY and sys.stdout.isatty():
+        raise Error(f"{kind} is not for a terminal: -o FILE")
     sys.stdout.flush()
     yield sys.stdout.buffer
     sys.stdout.buffer.flush()

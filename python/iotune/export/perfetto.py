@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from iotune import core
 from iotune.export import Exported
+from iotune.export.nested_times import NestedTimes
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.calls import CallBatch, CallReader
 from iotune.traces.regions import JOINT, each_region
@@ -49,27 +50,13 @@ def write(path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Ex
     return Exported(count, reader.losses)
 
 
-class _Track:
+class _Track(NestedTimes):
     """A thread: its slices may only follow each other, or lie one inside the other."""
 
     def __init__(self, process: int, thread: int):
+        super().__init__()
         self.process = process
         self.thread = thread
-        self._around: list[tuple[int, int]] = []  # level and end of the slices around
-        self._free_ns = 0  # where the next slice beside the last one may begin
-
-    def place(self, level: int, start_ns: int, end_ns: int) -> tuple[int, int]:
-        """Where the slice goes: interpolated times may overlap, slices may not."""
-        while self._around and self._around[-1][0] >= level:
-            self._free_ns = self._around.pop()[1]
-        start_ns = max(start_ns, self._free_ns)
-        if self._around:
-            start_ns = min(start_ns, self._around[-1][1])
-            end_ns = min(end_ns, self._around[-1][1])
-        end_ns = max(start_ns, end_ns)
-        self._around.append((level, end_ns))
-        self._free_ns = start_ns
-        return start_ns, end_ns
 
 
 class _Tracks:

@@ -97,7 +97,7 @@ class _Reader:
         self._mpi_io = False
         self._held: list[LoggedCall] = []
         self._said_unplaced = False
-        self._posix_files: set[bytes] = set()
+        self._posix_files: set[bytes] = set()  # that POSIX was traced of, on any rank
         self._true: set[bytes] = set()  # files of which MPI-IO's extents are positions
         self._unplaced: set[bytes] = set()  # of this rank: MPI-IO's offsets are not in the log
         self._totals = DarshanTotals()
@@ -145,6 +145,8 @@ class _Reader:
                 self._sink.program = os.fsdecode(command[0])
                 self._sink.arguments = [os.fsdecode(word) for word in command]
             self._totals.ranks = self._ranks
+        elif kind == "below":
+            self._posix_files.add(unquote_to_bytes(words[1]))
         elif kind == "true":
             self._true.add(unquote_to_bytes(words[1]))
         elif kind == "fail":
@@ -217,7 +219,6 @@ class _Reader:
         """Hand on what is held, in the order of time: records go by files."""
         held, self._held = self._held, []
         if not held:
-            self._posix_files.clear()
             self._unplaced.clear()
             return
         process = self._sink.process(self._rank, self._rank, host=self._host)
@@ -228,7 +229,6 @@ class _Reader:
         if self._unplaced and not self._said_unplaced:
             self._said_unplaced = True
             self._sink.notes.append("the offsets of MPI-IO were not recorded: their places are ?")
-        self._posix_files.clear()
         self._unplaced.clear()
         held.sort(key=lambda call: (call.start_ns, -call.end_ns, call.layer != MPI_IO))
         nesting = Nesting(self._sink, process)

@@ -10,6 +10,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Union
 
+from iotune.importing.darshan_format import (
+    H5D,
+    H5F,
+    MOST_COMMON,
+    MPI_IO,
+    POSIX,
+    SIZE_CLASSES,
+    STDIO,
+)
 from iotune.importing.lines import Malformed
 
 Number = Union[int, float]
@@ -17,13 +26,11 @@ _ALL_RANKS = -1
 _STANDARD = ("<STDIN>", "<STDOUT>", "<STDERR>")
 # Module of the log -> what its counters begin with, and the layer that it is of.
 _LAYERS = {
-    "POSIX": ("POSIX_", "posix"),
-    "MPI-IO": ("MPIIO_", "mpiio"),
-    "STDIO": ("STDIO_", "stdio"),
-    "H5F": ("H5F_", "hdf5"),
+    **{POSIX.name: (POSIX.prefix, "posix"), MPI_IO.name: (MPI_IO.prefix, "mpiio")},
+    **{STDIO.name: (STDIO.prefix, "stdio"), H5F.name: (H5F.prefix, "hdf5")},
     "PNETCDF_FILE": ("PNETCDF_FILE_", "pnetcdf"),
 }
-_PARTS = {"H5D": ("H5D_", "hdf5"), "PNETCDF_VAR": ("PNETCDF_VAR_", "pnetcdf")}
+_PARTS = {H5D.name: (H5D.prefix, "hdf5"), "PNETCDF_VAR": ("PNETCDF_VAR_", "pnetcdf")}
 MODULES = (*_LAYERS, *_PARTS, "LUSTRE")
 # Counters of calls, and what they count.
 _CALLS = {
@@ -41,11 +48,6 @@ _CALLS = {
     **{"REGULAR_HYPERSLAB_SELECTS": "hyperslab", "IRREGULAR_HYPERSLAB_SELECTS": "union"},
     "POINT_SELECTS": "points",
 }
-# Classes of lengths, by their upper ends in bytes: 100 is the first, the last has none.
-SIZE_CLASSES = (
-    *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
-    *("1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"),
-)
 # Sums over all records of a file.
 _SUMS = {
     **{"BYTES_READ": "bytes_read", "BYTES_WRITTEN": "bytes_written", "RW_SWITCHES": "switches"},
@@ -65,7 +67,6 @@ _LARGEST = {
 }
 _LEAST = ("F_OPEN_START_TIMESTAMP", "F_READ_START_TIMESTAMP", "F_WRITE_START_TIMESTAMP")
 _BY_LAYER = ("mpiio", "pnetcdf", "stdio")  # of which the bytes are, in a log without POSIX
-_MOST_COMMON = 4  # sizes and strides that are kept of a file, as Darshan does
 
 
 class DarshanTotals:
@@ -303,7 +304,7 @@ def _add_common(
     use: dict[str, Any], key: str, said: Mapping[str, Any], value: str, count: str
 ) -> None:
     found = Counter(dict(use.get(key, ())))
-    for place in range(1, _MOST_COMMON + 1):
+    for place in range(1, MOST_COMMON + 1):
         times = said.get(count.format(place), 0)
         if times > 0:
             found[said.get(value.format(place), 0)] += times
@@ -314,7 +315,7 @@ def _add_common(
 def _close(use: dict[str, Any]) -> None:
     for key in ("common_sizes", "common_strides"):
         if key in use:
-            use[key] = use[key][:_MOST_COMMON]
+            use[key] = use[key][:MOST_COMMON]
 
 
 def _all_bytes(one: Mapping[str, Any]) -> int:

@@ -192,8 +192,18 @@ def main(log: str) -> None:
         return _by_rank(posix, mpi)
 
     if all(name in modules for name in _TRACED):
-        for one in sorted(true_extents(records())):
+        below: set[int] = set()
+
+        def noted() -> Iterator[tuple[str, dict[str, Any]]]:
+            for module, record in records():
+                if module == "DXT_POSIX":
+                    below.add(record["id"])
+                yield module, record
+
+        for one in sorted(true_extents(noted())):
             print("true", quote(path_of(one)))
+        for one in sorted(below):
+            print("below", quote(path_of(one)))
     for module, record in records():
         path = path_of(record["id"])
         print("record", module, record["rank"], quote(record["hostname"]) or "-", quote(path))

@@ -204,13 +204,22 @@ def flatten(
 
     With COPY, FILE stays as it is; without, the file takes its place, and nobody may have it open
     for writing. Under mpirun or srun all ranks copy. After a kill the same command goes on.
+
+    FILE may be an ordinary file as well, of a run with IOTUNE_GATHER=log that was killed: what was
+    gathered, and is in the log beside it, is written into it.
     """
     from iotune.logstore.flatten import Replaced
     from iotune.logstore.flatten import flatten as flatten_container
+    from iotune.logstore.journal import complete, has_journal
 
     ranks = Ranks.of_environment()
     try:
-        size = flatten_container(file, copy or file, ranks, force)
+        if has_journal(file):
+            if ranks.rank != 0:
+                return
+            size = complete(file, copy, force)
+        else:
+            size = flatten_container(file, copy or file, ranks, force)
     except Replaced:
         say(f"{file} is an ordinary file already: an earlier attempt was complete")
         return
@@ -219,7 +228,7 @@ def flatten(
     if ranks.rank != 0:
         return
     say(f"{copy or file}: {size_text(size)}")
-    if copy is not None:
+    if copy is not None and not has_journal(file):
         say(f"next: iotune log cat {shlex.quote(str(file))} | cmp - {shlex.quote(str(copy))}")
 
 

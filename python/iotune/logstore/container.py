@@ -84,9 +84,12 @@ class LogContainer:
         found: bytes = self._native.read(offset, size)
         return found
 
-    def copy_to(self, descriptor: int, offset: int, length: int) -> int:
-        """Write a range's bytes to the same place of a file, but for holes; returns how many."""
-        return int(self._native.copy_to(descriptor, offset, length))
+    def copy_to(self, descriptor: int, offset: int, length: int, fill_holes: bool = True) -> int:
+        """Write a range's bytes to the same place of a file, but for holes; returns how many.
+
+        `fill_holes`: the file has nothing there, and small holes are cheaper filled.
+        """
+        return int(self._native.copy_to(descriptor, offset, length, fill_holes))
 
 
 class LogMap:

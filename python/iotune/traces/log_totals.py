@@ -7,6 +7,7 @@ summarized() joins it to what the trace's calls say, so that every command sees 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -105,10 +106,39 @@ def _join(raw: dict[str, Any], said: Mapping[str, Any]) -> None:
             raw["files"].append(_file_of(totals, before))
             continue
         file["totals"] = totals
+        _name_aggregators(file, totals)
         for key in ("bytes_read", "bytes_written"):
             file[key] = max(file[key], totals.get(key, 0))
     if counted:
         raw["io_seconds"] = max(raw["io_seconds"], _slowest_rank(raw["ranks"], said))
+
+
+def _name_aggregators(file: dict[str, Any], totals: Mapping[str, Any]) -> None:
+    """Where MPI-IO was collective and only POSIX was traced, its ranks are no division of the file.
+
+    What is known is the file's array, and how many processes wrote it for all.
+    """
+    calls = {use["layer"]: use.get("calls", {}) for use in totals.get("layers", [])}.get(
+        "mpiio", {}
+    )
+    for write, verb, past in ((True, "write", "written"), (False, "read", "read")):
+        own = [one for one in file["datasets"] if one["write"] == write]
+        together = calls.get(f"collective {verb}", 0) + calls.get(f"split {verb}", 0)
+        alone = calls.get(f"independent {verb}", 0) + calls.get(f"nonblocking {verb}", 0)
+        if not together or alone or any(one["layer"] == "mpiio" for one in own):
+            continue
+        for one in own:
+            size = math.prod(one["dataset_dims"]) * one["element_bytes"]
+            noun = "aggregator" if one["ranks"] == 1 else "aggregators"
+            count = -(-one["bytes"] // max(1, one["ranks"] * max(1, one["repeats"])))
+            part = {"distribution": "IRREGULAR", "count": count, "cyclic_block": 1}
+            one["descriptor"] = {"text": f"<1D,(IRREGULAR),({count})>", "dimensions": [part]}
+            one |= {"process_grid": [], "halo": [], "mode": "collective"}
+            one |= {"dataset_dims": [size], "element_bytes": 1}
+            one["ambiguity"] = (
+                f"{past} by {one['ranks']} {noun}, as <1D,(*),({size})>; what each rank held is "
+                "not in the log"
+            )
 
 
 def _file_of(totals: Mapping[str, Any], before: float) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 
 #include "core/process/jump_safe_guard.h"
 #include "core/process/thread_state.h"
+#include "recorder/ring/process_buffer.h"
 
 using namespace iotune;
 
@@ -16,6 +17,7 @@ extern "C" __attribute__((used, visibility("hidden"))) _Unwind_Reason_Code iotun
     int /*version*/, _Unwind_Action actions, std::uint64_t /*language*/,
     _Unwind_Exception* /*exception*/, _Unwind_Context* /*context*/) noexcept {
   if ((actions & _UA_CLEANUP_PHASE) != 0 && !in_vfork_child()) {
+    recorder::leave_ring();
     leave_held(UINTPTR_MAX);
     t_thread.layers = t_thread.ours = t_thread.callback_depth = 0;
   }

@@ -45,6 +45,7 @@ void leave_calls(const void* environment) noexcept {
     }
     --t_thread.guard_count;
   }
+  recorder::leave_ring();
   if (t_thread.ours != 0) tell_services<&Service::jumped>();
   leave_held(stack);
   t_thread.layers = t_thread.ours = t_thread.callback_depth = 0;

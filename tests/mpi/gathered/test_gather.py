@@ -26,9 +26,9 @@ VIEWS = {"view": 20, "subarray": 20, "islands": 130, "large": 30, "permuted": 20
 WAYS = ("plain", "write-only", "finalize", "abort", "exit", *ONE_BY_ONE)
 
 
-def gathered(place: Place, *command: object, **how: object) -> Done:
+def gathered(place: Place, *command: object, mode: str = "memory", **how: object) -> Done:
     how.setdefault("IOTUNE_DB", "none")
-    return place.mpi(RANKS, *command, IOTUNE_GATHER="memory", **how)
+    return place.mpi(RANKS, *command, IOTUNE_GATHER=mode, **how)
 
 
 def alike(one: Done, other: Done) -> bool:
@@ -49,6 +49,30 @@ def reads_of(place: Place, file: Path) -> int:
 
 def notes_of(place: Place) -> list[dict[str, Any]]:
     return [dict(one["arguments"]) for one in place.calls() if one["name"] == "iotune_gather"]
+
+
+def log_beside(file: Path) -> Path:
+    return file.with_name(f".{file.name}.iotune")
+
+
+def killed(place: Place) -> None:
+    """A killed run's log has what waited; a later run does not touch it."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    file = place.scratch / "f"
+    done = gathered(place, program, "killed", file, PIECES, mode="log")
+    assert done.status != 0
+    assert file.stat().st_size == 0, "nothing has gone out"
+    names = sorted(one.suffix for one in log_beside(file).iterdir())
+    assert names.count(".log") == names.count(".index") == RANKS, names
+    logged = sum(one.stat().st_size for one in log_beside(file).glob("*.log"))
+    assert logged >= RANKS * PIECES * 8, logged
+    place.right(gathered(place, program, "plain", file, PIECES, mode="log"), "again")
+    assert all("another run has a log" in one["reason"] for one in notes_of(place)[:1])
+    assert log_beside(file).exists()
 
 
 def bytes_of_the_first(content: bytes) -> list[bytes]:
@@ -77,7 +101,7 @@ def drawn(name: str) -> Callable[[Place], None]:
     return case
 
 
-def ways(name: str) -> Callable[[Place], None]:
+def ways(name: str, mode: str = "memory") -> Callable[[Place], None]:
     """Whatever the file is opened with and however the program ends: the same bytes and status."""
 
     def case(place: Place) -> None:
@@ -89,8 +113,10 @@ def ways(name: str) -> Callable[[Place], None]:
         for way in WAYS:
             files = [place.scratch / "bare", place.scratch / "gathered"]
             done = [place.mpi(RANKS, program, way, files[0], PIECES, preload=False),
-                    gathered(place, program, way, files[1], PIECES)]  # fmt: skip
+                    gathered(place, program, way, files[1], PIECES, mode=mode)]  # fmt: skip
             assert alike(*done), (way, done)
+            # The launcher kills ranks where another one aborts, or exits without MPI_Finalize.
+            assert way in ("abort", "exit") or not log_beside(files[1]).exists(), way
             bare, found = (one.read_bytes() if one.exists() else b"" for one in files)
             if way == "abort":  # the first rank's end is the others' death
                 assert bytes_of_the_first(bare) == bytes_of_the_first(found), way
@@ -203,7 +229,8 @@ def frozen(place: Place) -> None:
     done = gathered(place, program, "plain", place.scratch / "f", PIECES, IOTUNE_SITE_CONFIG=site)
     place.right(done)
     assert writes_of(place) >= RANKS * PIECES
-    assert all("freezes" in one["reason"] for one in notes_of(place)), notes_of(place)
+    reasons = {one["reason"] for one in notes_of(place)}
+    assert reasons == {"it is gathered by a stored answer alone, and there is none"}
 
 
 def linked_with_hdf5(place: Place) -> None:
@@ -339,6 +366,7 @@ if __name__ == "__main__":
         **{f"ways-{name}": ways(name) for name in mpis},
         **{f"views-{name}": views(name) for name in mpis},
         **{f"drawn-hdf5-{name}": drawn_hdf5(name) for name in ("serial", "mpich-4", "openmpi-4")},
+        "killed": killed, "ways-log": ways("mpich-4", "log"),
         "notes": notes, "trained": trained, "fatal": fatal, "frozen": frozen, "full": full,
         "linked-with-hdf5": linked_with_hdf5, "hdf5-ways": hdf5_ways,
         "hdf5-kernels": hdf5_kernels, "differing": differing, "recording": recording,

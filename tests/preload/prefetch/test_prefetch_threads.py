@@ -100,7 +100,8 @@ def jumps(place: Place) -> None:
     with mounted(place, place.scratch / "fuse.iotrace", 0, "--direct") as mount:
         for how in ({}, CACHE, {"IOTUNE_PREFETCH": "markov", "IOTUNE_PREFETCH_SCHEDULE": "ppis"}):
             env = {"IOTUNE_PREFETCH": "pattern", **how}
-            done = place.right(place.run(place.bin / "jumps", "reads", mount / "data", 4000, **env))
+            done = place.run(place.bin / "jumps", "reads", mount / "data", 4000, **env)
+            place.right(done, str(env))
             assert done.out == good + b"4000 jumps\n", (env, done.out[-40:])
             said = done.said()
             assert all("jumped out of a change of" in line for line in said), said

@@ -53,6 +53,21 @@ def cancel(place: Place) -> None:
         place.clear()
 
 
+def anywhere(place: Place) -> None:
+    """A jump out of each instruction of a recorded read: where a loop of reads begins to be
+    counted, is counted, ends, and where a list of others goes on.
+    """
+    file = place.scratch / "file"
+    file.write_bytes(bytes(range(256)) * 300)
+    for at in (8, 26):
+        done = place.right(place.run(place.bin / "jump_anywhere", file, at,
+                                     IOTUNE_TRACE=place.trace), f"read {at}")  # fmt: skip
+        # Far more than a read takes by itself.
+        assert int(done.out.split()[0]) > 100 and done.said() == [], done
+        assert writes(place, place.scratch / "file.out") == [i * 10 + i * i for i in range(5)], at
+        place.clear()
+
+
 def stream(place: Place) -> None:
     """A stream that calls were left on is one thread's alone again."""
     file = place.scratch / "file"
@@ -76,5 +91,5 @@ def exceptions(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"read": read, "timer": timer, "cancel": cancel, "stream": stream,
+    main({"read": read, "timer": timer, "cancel": cancel, "anywhere": anywhere, "stream": stream,
           "exceptions": exceptions})  # fmt: skip

@@ -14,6 +14,7 @@ import pytest
 import iotune
 from iotune.importing import import_log
 from iotune.schemas import schema
+from iotune.traces.log_totals import summarized
 from support.installed.darshan_texts import Record, darshan_text, dxt_text
 from support.installed.import_logs import imported, typed
 
@@ -211,3 +212,57 @@ def test_gzip_around_a_log_changes_nothing(log: Path, tmp_path: Path) -> None:
     done = import_log(packed, tmp_path / "a.iotrace")
     bare = import_log(log, tmp_path / "b.iotrace")
     assert (done.format, done.calls, done.notes) == ("darshan", bare.calls, bare.notes)
+
+
+def _datasets(text: str, folder: Path) -> list[dict]:
+    [file] = summarized(made(text, folder).path)["files"]
+    return file["datasets"]
+
+
+def test_places_that_mpi_io_does_not_know_come_from_posix(tmp_path: Path) -> None:
+    """Under a view the log has places of POSIX alone; what moved other bytes stays apart."""
+    segments = []
+    for rank in range(4):
+        for step in range(6):
+            at, start = (4 * step + rank) * 1000, 1.0 + step
+            segments.append(("MPIIO", rank, "write", step * 1000, 1000, start, start + 0.5))
+            below = 3000 if (rank, step) == (3, 5) else 1000
+            segments.append(("POSIX", rank, "write", at, below, start + 0.1, start + 0.4))
+    segments.sort(key=lambda one: (one[0], one[1]))
+    counters = {"INDEP_WRITES": 24, "BYTES_WRITTEN": 24000}
+    text = darshan_text([("MPI-IO", -1, "/f", counters)])
+    found = _datasets(
+        text
+        + "".join(
+            dxt_text("/f", [one for one in segments if one[:2] == (layer, rank)])
+            for rank in range(4)
+            for layer in ("MPIIO", "POSIX")
+        ),
+        tmp_path,
+    )
+    names = [(one["dataset"], one["descriptor"]["text"], one["bytes"]) for one in found]
+    assert names == [
+        ("(bytes)", "<1D,(CYCLIC(1000)),(6000)>", 23000),
+        ("(bytes at ?)", "<1D,(IRREGULAR),(1000)>", 1000),
+    ]
+
+
+def _collective(layers: tuple[str, ...]) -> str:
+    """Four ranks write together, under a view; two of them write the file."""
+    texts = []
+    for rank in range(4):
+        if "MPIIO" in layers:
+            texts.append(dxt_text("/f", [("MPIIO", rank, "write", 0, 1000, 1.0, 2.0)]))
+        if rank % 2 == 0:
+            below = ("POSIX", rank, "write", rank * 1000, 2000, 1.2, 1.8)
+            texts.append(dxt_text("/f", [below]))
+    counters = {"COLL_WRITES": 4, "BYTES_WRITTEN": 4000}
+    return darshan_text([("MPI-IO", -1, "/f", counters)]) + "".join(texts)
+
+
+@pytest.mark.parametrize("layers", [("MPIIO", "POSIX"), ("POSIX",)])
+def test_aggregators_are_no_ranks(layers: tuple[str, ...], tmp_path: Path) -> None:
+    [one] = _datasets(_collective(layers), tmp_path)
+    assert one["descriptor"]["text"].startswith("<1D,(IRREGULAR)")
+    assert one["mode"] == "collective"
+    assert one["ambiguity"].startswith("written by 2 aggregators, as <1D,(*),(4000)>")

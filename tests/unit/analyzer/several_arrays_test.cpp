@@ -74,6 +74,89 @@ TEST(SeveralArrays, DrawnOnesComeBack) {
   EXPECT_LE(sum.wrong * 20, sum.arrays) << faults;
 }
 
+// Files that had a wrong name once, by what was wrong.
+TEST(SeveralArrays, NoWrongNameAgain) {
+  struct Drawn {
+    std::uint64_t seed, file;
+    const char* what;
+  };
+  for (const Drawn& one : {
+           Drawn{101, 28, "an array that begins in a part without a name"},
+           Drawn{104, 39, "the same"},
+           Drawn{108, 71, "the same, of one rank"},
+           Drawn{101, 79, "a last block that is longer than the others by far"},
+           Drawn{104, 4, "a first block that is a rank's own piece"},
+           Drawn{108, 34, "the same, before a last block that is shorter"},
+           Drawn{105, 23, "a row behind a round that ends early"},
+       }) {
+    std::mt19937_64 random(one.seed * 1000003 + one.file);
+    const testing::Judgement found = testing::judge(testing::drawn_file(random));
+    EXPECT_EQ(found.wrong, 0U) << one.what;
+  }
+}
+
+// Bytes whose place is not known are said beside the others, and do not spoil them.
+TEST(SeveralArrays, BytesWithoutAPlaceAreApart) {
+  ByteRecord record;
+  for (std::uint64_t rank = 0; rank < 4; ++rank) {
+    ByteRuns runs, below;
+    ByteTallies tallies;
+    runs.add(rank * 1000, 1000);
+    tallies.add({{rank * 1000, 0, 1, 1000}, 1000, 1, 5, false, true});
+    OwnedTally unknown;
+    if (rank == 1) unknown.add({{}, 100, 2, 7, false, true});
+    record.calls += 1 + unknown.calls;
+    record.take(runs, tallies, 5 + unknown.nanoseconds, unknown, below);
+  }
+  const std::vector<DatasetPattern> found = patterns_of(record, true);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].descriptor.text(), "<1D,(BLOCK),(1000)>");
+  EXPECT_EQ(found[0].bytes, 4000U);
+  EXPECT_EQ(found[0].calls, 4U);
+  EXPECT_EQ(found[1].dataset, "(bytes at ?)");
+  EXPECT_EQ(found[1].descriptor.text(), "<1D,(IRREGULAR),(100)>");
+  EXPECT_EQ(found[1].calls, 2U);
+  EXPECT_EQ(found[1].ranks, 1U);
+}
+
+// What aggregators moved is the file's array, and never a division among ranks.
+TEST(SeveralArrays, AggregatorsAreNoRanks) {
+  ByteRecord record;
+  for (std::uint64_t rank = 0; rank < 4; ++rank) {
+    ByteRuns runs, below;
+    OwnedTally unknown;
+    unknown.add({{}, 1000, 1, 7, true, true});
+    if (rank % 2 == 0) below.add(512 + rank * 1000, 2000);
+    record.calls += 1;
+    record.take(runs, {}, 7, unknown, below);
+  }
+  const std::vector<DatasetPattern> found = patterns_of(record, true);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].descriptor.text(), "<1D,(IRREGULAR),(1000)>");
+  EXPECT_EQ(found[0].ranks, 4U);
+  EXPECT_TRUE(
+      found[0].ambiguity.starts_with("written by 2 aggregators, as <1D,(*),(4000)> from byte 512"))
+      << found[0].ambiguity;
+}
+
+// Gaps part them.
+TEST(SeveralArrays, AggregatorsOfSeveralArrays) {
+  ByteRecord record;
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    ByteRuns runs, below;
+    OwnedTally unknown;
+    unknown.add({{}, 3000, 3, 7, true, true});
+    for (const std::uint64_t array : {100, 5000, 17000}) below.add(array + rank * 1000, 1000);
+    record.calls += 3;
+    record.take(runs, {}, 7, unknown, below);
+  }
+  const std::vector<DatasetPattern> found = patterns_of(record, true);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found[0].ambiguity.starts_with(
+      "written by 2 aggregators, as 3 arrays, the largest <1D,(*),(2000)> from byte 100"))
+      << found[0].ambiguity;
+}
+
 TEST(SeveralArrays, AnArraysCallsAndSecondsAreItsOwn) {
   std::vector<Extent> calls;
   std::uint64_t at = add_blocks(calls, 4, 0, 4000, 1'000'000'000);

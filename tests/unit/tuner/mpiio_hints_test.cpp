@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "core/process/configuration.h"
 #include "packed_decision.h"
 #include "recorder/hooks/decisions.h"
 #include "tuner/decision/outcome_notes.h"
@@ -31,9 +32,13 @@ const MpiApi* mpi_api(Provider&) noexcept {
 
 namespace {
 std::map<std::string, std::string> g_in_use, g_of_program;
+Configuration g_configuration;
 constexpr Word kProgramInfo = 7, kFileInfo = 8, kNoInfo = 9, kFile = 10;
 }  // namespace
 
+const Configuration& configuration() noexcept {
+  return g_configuration;
+}
 bool read_info(const MpiApi&, Word info, const char* key, char* value, int bytes) noexcept {
   const auto& hints = info == kProgramInfo ? g_of_program : g_in_use;
   const auto found = hints.find(key);
@@ -112,6 +117,7 @@ class Hints : public ::testing::Test {
     g_of_program.clear();
     g_notes.clear();
     g_users.clear();
+    g_configuration = {};
   }
 
   // What is said of hints that MPI_File_get_info returns as `in_use`.
@@ -136,6 +142,16 @@ TEST_F(Hints, OpenMpi6SaysWhatItUses) {
   EXPECT_EQ(g_notes["collective_buffering"].first, Verdict::kWithoutEffect);
   EXPECT_EQ(g_notes["romio_cb_write"].first, Verdict::kWithoutEffect);
   EXPECT_NE(g_notes["romio_cb_write"].second.find("OMPIO"), std::string::npos);
+}
+
+TEST_F(Hints, GatheringIsReadByAnotherAndWantsPermission) {
+  const DecisionOf decision = settings({{"iotune_gather_writes", "memory"}});
+  const MpiApi mpich = mpi_named("MPICH 4.0.2", MpiAbi::kMpich);
+  note(mpich, decision, {});
+  EXPECT_EQ(g_notes["iotune_gather_writes"].first, Verdict::kRefused);
+  g_configuration.gather = "stored";
+  note(mpich, decision, {});
+  EXPECT_EQ(g_notes["iotune_gather_writes"].first, Verdict::kUnverifiable);
 }
 
 // Before, it takes its ROMIO on Lustre and returns what it was given; to version 5's nothing goes.

@@ -3,6 +3,7 @@
  * Each rank writes PIECES pieces of 8 bytes in turn with the others by MPI_File_write_at, on a file
  * that was opened in some WAY, and ends in some way. Prints one line where something is wrong. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,12 @@ int main(int argc, char** argv) {
     memset(piece, (int)(i * ranks + rank) | 1, sizeof piece);
     const MPI_Offset at = (MPI_Offset)(i * ranks + rank) * 8 * step;
     if (MPI_File_write_at(file, at, piece, 8, MPI_BYTE, MPI_STATUS_IGNORE) != MPI_SUCCESS) ++wrong;
+  }
+  if (is(way, "killed")) { /* when the log's index has all pieces but the last */
+    sleep(6);
+    MPI_File_write_at(file, (pieces * ranks + rank) * 8, "\7\7\7\7\7\7\7", 8, MPI_BYTE,
+                      MPI_STATUS_IGNORE);
+    raise(SIGKILL);
   }
   if (is(way, "exit")) exit(0);
   if (is(way, "finalize")) {
