@@ -27,6 +27,7 @@ class Prediction:
     gain: float
     low: float
     high: float
+    sure: float  # the lower bound where it was chosen among many: what a run goes by
 
 
 @dataclass(frozen=True)
@@ -92,24 +93,20 @@ def _grid(names: Sequence[str], ranks: int) -> list[int]:
 
 
 def predictions(
-    model: StoredModel, pattern: Mapping[str, Any], question: Mapping[str, int],
-    surfaces: Sequence[Surface],
+    model: StoredModel, pattern: Mapping[str, Any], question: Mapping[str, int]
 ) -> list[Prediction]:  # fmt: skip
     """Of every candidate of the model, the greatest expected gain first.
 
-    Raises Error where the pattern lies outside of what the model was fitted to.
+    Raises Error where nothing at all can be said of the pattern.
     """
     texts = [one for one in model.candidates if _fits(one, pattern)]
     found = features_of(pattern, question, texts) if texts else None
     if found is None:
         raise Error("the pattern has no features that a model could know")
     features, default = found
-    outside = model.model.out_of_range(default[0].tolist())
-    if outside:
-        raise Error(_outside(outside, default[0], surfaces))
     gains = np.exp(np.array(model.model.gains(features.tolist(), default.tolist())))
     rows = [
-        Prediction(text, float(one[0]), float(one[2]), float(one[3]))
+        Prediction(text, float(one[0]), float(one[2]), float(one[3]), float(one[4]))
         for text, one in zip(texts, gains)
     ]
     return sorted(rows, key=lambda one: -one.gain)
@@ -122,22 +119,25 @@ def _fits(text: str, pattern: Mapping[str, Any]) -> bool:
     return pattern["op"] == "write" or not any(name.startswith("striping") for name in settings)
 
 
-def _outside(name: str, asked: np.ndarray, surfaces: Sequence[Surface]) -> str:
+def outside_of(
+    model: StoredModel, pattern: Mapping[str, Any], question: Mapping[str, int],
+    surfaces: Sequence[Surface],
+) -> str:  # fmt: skip
+    """Where the pattern lies outside of what was measured, in words; empty: it does not."""
+    found = features_of(pattern, question, [""])
+    name = model.model.out_of_range(found[1][0].tolist()) if found is not None else ""
+    if found is None or not name:
+        return ""
+    asked = found[1][0]
     at = core.feature_names().index(name)
     known = [_default_features(one) for one in surfaces]
     values = sorted({float(row[at]) for row in known if row is not None})
     if name.startswith("is_"):
         was = "yes" if values and values[0] else "no"
-        return (
-            f"{name[3:].replace('_', ' ')} was always '{was}' in what was measured: nothing is "
-            "predicted outside of that; iotune train --survey measures more"
-        )
+        return f"{name[3:].replace('_', ' ')} was always '{was}' in what was measured"
     words = name.removeprefix("log2_").replace("_", " ")
     low, high = (2 ** values[0], 2 ** values[-1]) if values else (0.0, 0.0)
-    return (
-        f"{words} is {2 ** asked[at]:.6g}, and what was measured has {low:.6g} to {high:.6g}: "
-        "nothing is predicted outside of that; iotune train --survey measures more"
-    )
+    return f"{words} is {2 ** asked[at]:.6g}, and what was measured has {low:.6g} to {high:.6g}"
 
 
 def _default_features(surface: Surface) -> np.ndarray | None:

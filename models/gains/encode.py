@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from iotune.models.gains.mechanism import Array
@@ -14,13 +15,22 @@ _MAGIC = b"iotuneG1"
 _LEAF = -1
 
 
-def encoded(
-    prices: Array, ranges: Array, floor: float, scales: tuple[float, float], trees: Sequence[object]
-) -> bytes:
+@dataclass(frozen=True)
+class Intervals:
+    """How many spreads off each end of an interval lies."""
+
+    floor: float  # of a spread
+    # Of each way that bytes reach the storage (core.ways()): low end, high end.
+    ways: tuple[tuple[float, float], ...]
+    chosen: float  # low end of the best of many
+    # Of what lies outside: natural logarithms, for the cost model has no spread.
+    outside: tuple[float, float]
+
+
+def encoded(prices: Array, ranges: Array, intervals: Intervals, trees: Sequence[object]) -> bytes:
     """`trees` are those of fitted scikit-learn estimators (`estimator.tree_`).
 
-    `ranges`: low and high of the pattern's features, one row each. `scales`: of the interval's low
-    and high end.
+    `ranges`: low and high of the pattern's features, one row each.
     """
     roots: list[int] = []
     values: list[float] = []
@@ -56,7 +66,10 @@ def encoded(
     body = b"".join([
         _MAGIC, head,
         np.asarray(prices, "<f8").tobytes(), np.asarray(ranges, "<f8").tobytes(),
-        struct.pack("<ddd", floor, *scales),
+        np.asarray(
+            [intervals.floor, *(x for one in intervals.ways for x in one), intervals.chosen,
+             *intervals.outside], "<f8",
+        ).tobytes(),
         np.asarray(roots, "<u4").tobytes(), np.asarray(values, "<f8").tobytes(),
         np.asarray(rights, "<i4").tobytes(), np.asarray(inputs, "<i2").tobytes(),
     ])  # fmt: skip

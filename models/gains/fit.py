@@ -1,7 +1,7 @@
 """Fit a gain model to trials: prices of the cost model, trees on what it leaves, an interval.
 
-The interval is calibrated by patterns that were left out (split conformal prediction, grouped):
-how far the answer for a pattern lies off that no tree has seen.
+Intervals are calibrated by patterns that were left out (calibrate.py): how far the answer for a
+pattern lies off that no tree has seen.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from iotune.models.gains.encode import encoded
+from iotune.models.gains.calibrate import calibrated
+from iotune.models.gains.encode import Intervals, encoded
 from iotune.models.gains.mechanism import Array, fit_prices
 from iotune.models.gains.prior import DEFAULT_NOISE
 from iotune.models.gains.rows import Rows
@@ -22,7 +23,6 @@ from iotune.errors import Error
 _TREES = 48
 _MOST_LEAVES = 128
 _FOLDS = 10
-COVERAGE = 0.90
 FEWEST_PATTERNS = 8
 
 
@@ -33,15 +33,14 @@ class Fitted:
     prices: Array
     forest: Any  # scikit-learn's
     ranges: Array
-    floor: float
-    scales: tuple[float, float]
+    intervals: Intervals
     score: dict[str, float]
 
     @property
     def payload(self) -> bytes:
         """What a run evaluates."""
         trees = [one.tree_ for one in self.forest.estimators_]
-        return encoded(self.prices, self.ranges, self.floor, self.scales, trees)
+        return encoded(self.prices, self.ranges, self.intervals, trees)
 
     def native(self) -> core.GainModel:
         """The very model that a run has."""
@@ -57,7 +56,7 @@ def fit(rows: Rows, seed: int = 20151116) -> Fitted:
             "iotune train --survey measures more"
         )
     left_out = _left_out(rows, groups, seed)
-    floor, scales = _calibrated(rows, left_out)
+    intervals = calibrated(rows, left_out)
     prices, forest = _grown(rows, seed)
     own = core.pattern_feature_count()
     of_pattern = rows.default[:, :own]
@@ -65,7 +64,7 @@ def fit(rows: Rows, seed: int = 20151116) -> Fitted:
     score = _score(rows, left_out)
     score["noise"] = noise_of(rows)
     score["patterns"], score["rows"] = float(len(groups)), float(len(rows.log_gain))
-    return Fitted(prices, forest, ranges, floor, scales, score)
+    return Fitted(prices, forest, ranges, intervals, score)
 
 
 def noise_of(rows: Rows) -> float:
@@ -97,10 +96,10 @@ def _grown(rows: Rows, seed: int) -> tuple[Array, Any]:
 
 
 def _left_out(rows: Rows, groups: NDArray[np.int64], seed: int) -> Array:
-    """Mean and spread of the answer for each row, of a model that has not seen its pattern."""
+    """Of each row, by a model that has not seen its pattern: mean, spread, the cost model's own."""
     folds = min(_FOLDS, len(groups))
     fold_of = np.random.default_rng(seed).permutation(len(groups)) % folds
-    found = np.zeros((len(rows.log_gain), 2))
+    found = np.zeros((len(rows.log_gain), 3))
     for fold in range(folds):
         out = np.isin(rows.group, groups[fold_of == fold])
         prices, forest = _grown(rows.of(~out), seed)
@@ -111,22 +110,8 @@ def _left_out(rows: Rows, groups: NDArray[np.int64], seed: int) -> Array:
         of_trees = np.array([one.predict(inputs) for one in forest.estimators_])
         found[out, 0] = inputs[:, -1] + of_trees.mean(axis=0)
         found[out, 1] = of_trees.std(axis=0)
+        found[out, 2] = inputs[:, -1]
     return found
-
-
-def _calibrated(rows: Rows, left_out: Array) -> tuple[float, tuple[float, float]]:
-    """The floor of the spread, and how many spreads off each end of the interval lies."""
-    off = rows.log_gain - left_out[:, 0]
-    floor = float(max(np.median(left_out[:, 1]) / 4, 1e-3))
-    scaled = off / np.hypot(left_out[:, 1], floor)
-    low, high = _weighted_quantiles(scaled, rows.weight, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-    return floor, (float(max(-low, 0.0)), float(max(high, 0.0)))
-
-
-def _weighted_quantiles(values: Array, weight: Array, at: list[float]) -> Array:
-    order = np.argsort(values)
-    below = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
-    return np.asarray(np.interp(at, below, values[order]))
 
 
 def _score(rows: Rows, left_out: Array) -> dict[str, float]:

@@ -13,6 +13,7 @@ from statistics import median
 import numpy as np
 from iotune.models.gains.rows import features_of
 from iotune.models.settings.candidates import Candidate
+from iotune.models.survey.many import Timed
 from iotune.models.survey.trials import Subject
 
 from iotune import core
@@ -67,16 +68,20 @@ class Costs:
         return self._cost.get(one.text, 0.0) <= _MUCH
 
     def as_hopeless(
-        self, failed: Candidate, waiting: Sequence[Candidate]
+        self, alone: Timed, waiting: Sequence[Candidate]
     ) -> list[tuple[Candidate, str]]:
-        """Of those that wait what takes too long as well, where `failed` did; with the reason."""
-        least = self._cost.get(failed.text, 0.0)
-        if least <= _MUCH:
+        """Of those that wait what takes too long as well, where `alone` did; with the reason."""
+        least = self._cost.get(alone.candidate.text, 0.0)
+        if least <= _MUCH or not _took_long(alone):
             return []
         return [
-            (one, f"left out: with less to do {failed.text} did not end in time")
+            (one, f"left out: with less to do {alone.candidate.text} took too long")
             for one in waiting
-            if one is not failed
-            and self._mechanism[one.text] == self._mechanism[failed.text]
+            if one is not alone.candidate
+            and self._mechanism[one.text] == self._mechanism[alone.candidate.text]
             and self._cost[one.text] >= least
         ]
+
+
+def _took_long(one: Timed) -> bool:
+    return one.seconds is None or median(one.default_seconds) < _NOT_SLOW * one.seconds

@@ -35,6 +35,54 @@ class Drawn:
     datasets: int
 
 
+def draw_rewarding(draw: random.Random, limits: Limits) -> Drawn:
+    """One pattern of a kind whose settings are worth most where any are: pieces from one byte on.
+
+    Elements dealt out one by one or in blocks, columns, chunks that ranks share, blocks that begin
+    anywhere. It may be smaller than the limits say.
+    """
+    ranks = draw.choice(limits.ranks)
+    kind = draw.choice(("dealt", "dealt", "columns", "columns", "chunked", "unaligned"))
+    datasets = draw.choice([n for n in (1, 1, 2) if n <= limits.most_datasets])
+    most_bytes = limits.most_file_bytes / datasets / ranks  # of a rank's share of a dataset
+    element_bytes = draw.choice((1, 2, 4, 8, 8, 16))
+    chunk: list[int] = []
+    if kind == "dealt":
+        run = draw.choice((1, 1, 1, 8, 64))
+        most_runs = min(most_bytes / element_bytes / run, limits.most_pieces)
+        count = run * max(2, int(2 ** draw.uniform(6, max(6.0, math.log2(max(2.0, most_runs))))))
+        names, grid = ["CYCLIC" if run == 1 else f"CYCLIC({run})"], [ranks]
+        counts, dims = [count], [count * ranks]
+    elif kind == "unaligned":
+        most = max(2.0, most_bytes / element_bytes)
+        count = max(3, int(2 ** draw.uniform(math.log2(most) / 2, math.log2(most)))) | 1
+        names, grid, counts, dims = ["BLOCK"], [ranks], [count], [count * ranks]
+    else:
+        element_bytes = max(4, element_bytes)
+        rows = 2 ** draw.randint(5, max(5, int(math.log2(limits.most_pieces))))
+        most = max(2.0, most_bytes / element_bytes / rows)
+        width = max(1, int(2 ** draw.uniform(0, min(9.0, math.log2(most)))))
+        names, grid, counts, dims = ["*", "BLOCK"], [1, ranks], [rows, width], [rows, width * ranks]
+        if kind == "chunked":  # a row of chunks is wider than what one rank has of it
+            chunk = [max(1, rows // draw.choice((2, 4, 8))), width * ranks]
+    write = draw.random() < 0.6
+    mode = "collective" if draw.random() < 0.65 else "independent"
+    if chunk and write:
+        mode = "collective"  # who writes a part of a chunk by itself reads it before
+    pattern = {
+        "descriptor": f"<{len(names)}D,({','.join(names)}),({','.join(map(str, counts))})>",
+        "op": "write" if write else "read",
+        "element_bytes": element_bytes,
+        "ranks": ranks,
+        "grid": grid,
+        "mode": mode if ranks > 1 else "independent",
+        "chunk": chunk,
+        "filters": 0,
+        "dataset_dims": dims,
+    }
+    return Drawn(pattern, datasets)
+
+
 def draw_pattern(draw: random.Random, limits: Limits) -> Drawn:
     """One pattern within the limits. All ranks hold parts of equal size."""
     while True:

@@ -35,8 +35,8 @@ MOST_FILES = 32
 # A replay ends within minutes: on slow storage it has fewer files.
 _MOST_SECONDS = 45.0
 # A replay whose files are together slower than the default's by more has a setting that nobody
-# would take: one file may take 20 times as long, and all others three times.
-_HOPELESS, _SLOW = 20.0, 3.0
+# would take: one file may take eight times as long, and all others three times.
+_HOPELESS, _SLOW = 8.0, 3.0
 _LAUNCH_SECONDS = 10.0
 
 

@@ -141,8 +141,8 @@ def measure_pattern(
                 if bench.failures < asked.most_failures:
                     raise
                 raise TooSlow(f"{bench.failures} settings failed, then: {problem}") from None
-            if len(found) == 1 and found[0].seconds is None:
-                left_out = costs.as_hopeless(found[0].candidate, waiting)
+            if len(found) == 1:
+                left_out = costs.as_hopeless(found[0], waiting)
                 journal.add_trials(
                     surface, [Trial(one.text, None, (), batch, why) for one, why in left_out]
                 )

@@ -11,10 +11,10 @@ import random
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from iotune.models.survey.draw import Drawn, Limits, draw_pattern
+from iotune.models.survey.draw import Drawn, Limits, draw_pattern, draw_rewarding
 from iotune.models.survey.measure import Asked, measure_pattern
 from iotune.models.survey.stored import add_trials
 from iotune.models.survey.trials import Subject, Surface, Trial
@@ -24,7 +24,10 @@ from iotune.errors import Error
 from iotune.replay.mpi import Mpi
 
 # Of each drawn pattern: fewer settings of more patterns teach more than all settings of few.
-_POINTS, _REPEATS = 40, 2
+_POINTS, _REPEATS = 24, 2
+# Small files first, so that a short survey has seen every kind; after so many patterns they may be
+# twice as large.
+_FIRST_BYTES, _DOUBLED_AFTER = 256 << 10, 8
 _MOST_FAILURES = 5  # of patterns one after the other
 
 
@@ -89,9 +92,9 @@ def survey(
     for number in range(1, 1_000_000):
         if left.is_used():
             break
-        drawn = draw_pattern(draw, limits)
+        drawn = _drawn(draw, limits, number)
         kept = _Kept(database, done, left, _bytes_of(drawn))
-        asked = Asked(_POINTS, _REPEATS, seed=draw.randrange(1 << 30), until=left.until)
+        asked = Asked(_POINTS, _REPEATS, seed=draw.randrange(1 << 30), until=left.until, drops=True)
         tell(f"{number}: {drawn.pattern['descriptor']}, {drawn.pattern['op']}")
         try:
             measure_pattern(
@@ -105,6 +108,16 @@ def survey(
             if failed == _MOST_FAILURES or not done.surfaces and failed > 1:
                 raise Error(f"{failed} patterns one after the other failed: {problem}") from None
     return done
+
+
+def _drawn(draw: random.Random, limits: Limits, number: int) -> Drawn:
+    """Two of three patterns are of a kind that settings are worth most for."""
+    most_bytes = min(limits.most_file_bytes, _FIRST_BYTES << ((number - 1) // _DOUBLED_AFTER))
+    now = replace(
+        limits, most_file_bytes=most_bytes,
+        least_file_bytes=min(limits.least_file_bytes, most_bytes // 16),
+    )  # fmt: skip
+    return draw_pattern(draw, now) if number % 3 == 0 else draw_rewarding(draw, now)
 
 
 def _bytes_of(drawn: Drawn) -> int:

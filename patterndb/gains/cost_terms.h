@@ -17,10 +17,15 @@ inline constexpr const char* kCostTermNames[] = {
     "pieces",             // of a rank, whatever moves them
     "exchanged_pieces",   // where ranks exchange: each is sorted by the aggregators
     "sieved_pieces",      // copied out of the sieve or into it
+    "sieved_bytes",       // moved through the sieve, and locked meanwhile where they are written
     "exchanged_bytes",    // of a rank, where ranks exchange
+    "aggregated_bytes",   // of an aggregator: what is exchanged is moved once more
     "exchange_messages",  // rounds of the exchange times ranks
-    "target_bytes",       // that one storage target gets, where a file is striped
+    "storage_calls",      // of all processes: what a server or a file's lock takes one by one
+    "storage_bytes",      // of all processes
+    "target_bytes",       // that one storage target moves, where a file is striped
     "shared_writes",      // system calls times the writers that a stripe has at once
+    "split_calls",        // system calls that reach into one stripe more than their bytes fill
     "chunk_bytes",        // of the chunks that a rank touches
     "chunk_bytes_again",  // of those that the chunk cache does not hold
     "reservations",       // 1 where room is reserved

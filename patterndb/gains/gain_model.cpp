@@ -11,13 +11,21 @@ namespace {
 
 // Layout, little-endian: magic, sizes (std::uint32_t: features, prices, trees, nodes), a hash of
 // the features' names (std::uint64_t), prices, ranges (low, high) of the pattern's features, floor,
-// scales of low and high; roots (std::uint32_t) of the trees; then of each node its value (double),
-// right child (std::int32_t, in the forest) and input (std::int16_t), each as one array; at the end
-// checksum() of all before it (std::uint64_t).
+// scales of low and high of each way, scale of what is chosen, scales outside; roots
+// (std::uint32_t) of the trees; then of each node its value (double), right child (std::int32_t, in
+// the forest) and input (std::int16_t), each as one array; at the end checksum() of all before it
+// (std::uint64_t).
 constexpr char kMagic[8] = {'i', 'o', 't', 'u', 'n', 'e', 'G', '1'};
 constexpr std::uint32_t kMostTrees = 4096, kMostNodes = 1U << 22;
 // A feature may lie as far outside of what was learnt: a doubling of most.
 constexpr double kSlack = 1.0;
+// By how much of itself an interval grows with each doubling that a pattern lies outside, and how
+// many doublings a kind of pattern counts that was never measured.
+constexpr double kWiderEachDoubling = 0.1, kKindDoublings = 5;
+
+bool is_answer(std::size_t feature) {
+  return strncmp(kFeatureNames[feature], "is_", 3) == 0;
+}
 
 class Reader {
  public:
@@ -74,6 +82,14 @@ std::uint64_t checksum(std::string_view bytes) noexcept {
   return hash;
 }
 
+Way way_of(const Features& with, const Features& without) noexcept {
+  constexpr std::size_t kCount = feature_place("log2_stripe_count"),
+                        kBytes = feature_place("log2_stripe_bytes");
+  if (with[kCount] != without[kCount] || with[kBytes] != without[kBytes]) return Way::kStriped;
+  if (with[feature_place("is_two_phase")] > 0) return Way::kExchanged;
+  return with[feature_place("is_sieved")] > 0 ? Way::kSieved : Way::kPieces;
+}
+
 GainInputs gain_inputs(const Features& with, const Features& without,
                        const Prices& prices) noexcept {
   GainInputs inputs{};
@@ -119,8 +135,13 @@ Result<GainModel> GainModel::parse(std::string_view payload) noexcept {
       found.ranges_.push_back({low, finite(reader.one<double>())});
     }
     found.floor_ = finite(reader.one<double>());
-    found.low_scale_ = finite(reader.one<double>());
-    found.high_scale_ = finite(reader.one<double>());
+    const auto scales = [&]() -> Scales {
+      const double low = finite(reader.one<double>());
+      return {low, finite(reader.one<double>())};
+    };
+    for (Scales& one : found.scales_) one = scales();
+    found.chosen_scale_ = finite(reader.one<double>());
+    found.outside_ = scales();
     for (const std::uint32_t root : reader.many<std::uint32_t>(trees)) {
       found.roots_.push_back(root);
     }
@@ -157,6 +178,12 @@ double GainModel::of_tree(std::size_t tree, const float* inputs) const noexcept 
 
 PredictedGain GainModel::gain(const Features& with, const Features& without) const noexcept {
   const GainInputs exact = gain_inputs(with, without, prices_);
+  if (out_of_range(without) != nullptr) {
+    const double own = exact.back();
+    const double wider = 1 + kWiderEachDoubling * doublings_outside(without);
+    const double low = own - outside_.low * wider;
+    return {own, 0, low, own + outside_.high * wider, low};
+  }
   float inputs[kGainInputs];
   std::transform(exact.begin(), exact.end(), inputs,
                  [](double one) { return static_cast<float>(one); });
@@ -168,7 +195,20 @@ PredictedGain GainModel::gain(const Features& with, const Features& without) con
   }
   const double spread = std::sqrt(squares / static_cast<double>(roots_.size()));
   const double log_gain = exact.back() + mean, s = std::hypot(spread, floor_);
-  return {log_gain, spread, log_gain - low_scale_ * s, log_gain + high_scale_ * s};
+  const Scales& of_way = scales_[static_cast<std::size_t>(way_of(with, without))];
+  return {log_gain, spread, log_gain - of_way.low * s, log_gain + of_way.high * s,
+          log_gain - std::max(of_way.low, chosen_scale_) * s};
+}
+
+// What is true or not counts as kKindDoublings where it never was so.
+double GainModel::doublings_outside(const Features& without) const noexcept {
+  double found = 0;
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    const double beyond =
+        std::max({ranges_[i].low - without[i], without[i] - ranges_[i].high, 0.0});
+    found += is_answer(i) ? kKindDoublings * beyond : beyond;
+  }
+  return found;
 }
 
 const char* GainModel::out_of_range(const Features& without) const noexcept {
@@ -177,8 +217,7 @@ const char* GainModel::out_of_range(const Features& without) const noexcept {
       return kFeatureNames[i];
     }
     // What is true or not has no slack.
-    const bool answer = strncmp(kFeatureNames[i], "is_", 3) == 0;
-    if (answer && (without[i] < ranges_[i].low || without[i] > ranges_[i].high)) {
+    if (is_answer(i) && (without[i] < ranges_[i].low || without[i] > ranges_[i].high)) {
       return kFeatureNames[i];
     }
   }

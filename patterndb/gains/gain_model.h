@@ -27,10 +27,17 @@ GainInputs gain_inputs(const Features& with, const Features& without,
 // FNV-1a of 64 bits.
 std::uint64_t checksum(std::string_view bytes) noexcept;
 
+// How bytes reach the storage under settings: an interval is as wide as answers for other patterns
+// of the same way were off. What changes a file's stripes is a way of its own.
+enum class Way { kPieces, kSieved, kExchanged, kStriped };
+inline constexpr std::size_t kWays = 4;
+Way way_of(const Features& with, const Features& without) noexcept;
+
 // How many times faster a file is than without settings, as natural logarithms.
 struct PredictedGain {
   double log_gain, spread;  // mean and standard deviation over the trees
   double low, high;  // what the true one lies between, in the share of cases it was fitted to
+  double sure;  // `low`, lower where the best of many candidates turned out worse than expected
 };
 
 class GainModel {
@@ -39,6 +46,8 @@ class GainModel {
   // other features is refused: it is of another version.
   static Result<GainModel> parse(std::string_view payload) noexcept;
 
+  // Of a pattern outside of what was learnt the cost model answers alone, and less sure the farther
+  // outside it lies.
   PredictedGain gain(const Features& with, const Features& without) const noexcept;
 
   // The name of a feature of the pattern that lies outside of what was learnt; nullptr: none does.
@@ -55,15 +64,22 @@ class GainModel {
   struct Range {
     double low, high;
   };
+  // low = mean - low * s and so on.
+  struct Scales {
+    double low, high;
+  };
 
   double of_tree(std::size_t tree, const float* inputs) const noexcept;
+  double doublings_outside(const Features& without) const noexcept;
 
   Prices prices_{};
   std::vector<Range> ranges_;  // of the pattern's features
   std::vector<std::size_t> roots_;
   std::vector<Node> nodes_;
-  // low = mean - low_scale * s and so on, s = sqrt(spread^2 + floor^2).
-  double floor_ = 0, low_scale_ = 0, high_scale_ = 0;
+  double floor_ = 0;  // s = sqrt(spread^2 + floor^2)
+  Scales scales_[kWays] = {};
+  double chosen_scale_ = 0;  // of `sure`
+  Scales outside_ = {};      // s is what the cost model's own answer is off by: 1
 };
 
 }  // namespace iotune::patterndb

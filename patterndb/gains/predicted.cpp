@@ -58,10 +58,7 @@ std::optional<PredictedAnswer> predicted(const StoredGainModel& stored, const Pa
     why = "the pattern has no features that a model could know";
     return std::nullopt;
   }
-  if (const char* name = model->out_of_range(without)) {
-    why = std::string("its ") + name + " lies outside of what the model was fitted to";
-    return std::nullopt;
-  }
+  const char* const outside = model->out_of_range(without);
   std::optional<PredictedAnswer> best;
   std::istringstream lines(stored.candidates);
   for (std::string line; std::getline(lines, line);) {
@@ -71,11 +68,14 @@ std::optional<PredictedAnswer> predicted(const StoredGainModel& stored, const Pa
     if (!features_of(file.pattern, question, *settings, with)) continue;
     const PredictedGain gain = model->gain(with, without);
     const double expected = std::exp(gain.log_gain);
-    if (gain.low <= 0 || expected < kWorthwhile || (best && best->gain >= expected)) continue;
-    best = PredictedAnswer{std::move(*settings), expected,        std::exp(gain.low),
+    if (gain.sure <= 0 || expected < kWorthwhile || (best && best->gain >= expected)) continue;
+    best = PredictedAnswer{std::move(*settings), expected,        std::exp(gain.sure),
                            std::exp(gain.high),  stored.patterns, stored.made_at};
   }
   if (!best) why = "the model expects no gain that it is sure of";
+  if (!best && outside != nullptr) {
+    why += std::string(": its ") + outside + " lies outside of what it was fitted to";
+  }
   return best;
 }
 

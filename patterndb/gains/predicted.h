@@ -22,8 +22,9 @@ struct PredictedAnswer {
   double made_at;
 };
 
-// The candidate of the model with the greatest expected gain among those whose interval lies above
-// 1. Nothing where there is none; `why` says so in words. `creating`: layouts of files can be set.
+// The candidate of the model with the greatest expected gain among those whose gain is surely above
+// 1, chosen as it is among many. Nothing where there is none; `why` says so in words. `creating`:
+// layouts of files can be set.
 std::optional<PredictedAnswer> predicted(const StoredGainModel& model, const PatternOfFile& file,
                                          const Platform& platform, std::uint32_t nodes,
                                          bool creating, std::string& why);

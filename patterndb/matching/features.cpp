@@ -78,8 +78,8 @@ Mechanism mechanism_of(const Pattern& pattern, const Geometry& geometry,
     return found;
   }
   found.aggregators = count_of(pattern.ranks);
-  found.sieved = parallel && interleaved && sieving != "disable" &&
-                 (pattern.mode == "collective" || sieving == "enable" || !pattern.write);
+  // Of an independent transfer HDF5 calls MPI-IO once for each piece: ROMIO sees no gaps to sieve.
+  found.sieved = parallel && interleaved && sieving != "disable" && pattern.mode == "collective";
   if (found.sieved) {
     found.buffer_bytes = pattern.write ? values.number("ind_wr_buffer_size", kWriteSieveBytes)
                                        : values.number("ind_rd_buffer_size", kReadSieveBytes);
@@ -128,10 +128,16 @@ bool features_of(const Pattern& pattern, const FeatureQuestion& question, const 
     system_calls = steps;
     moved_bytes = aggregator_bytes;
   } else if (how.sieved) {
-    steps = std::ceil(reach_bytes / std::max(how.buffer_bytes, 1.0));
+    // A window begins at a piece, and ends behind it where the next one lies beyond the window.
+    const bool one_by_one = geometry.piece_bytes + gap_bytes > how.buffer_bytes;
+    steps = one_by_one ? geometry.pieces *
+                             std::ceil(geometry.piece_bytes / std::max(how.buffer_bytes, 1.0))
+                       : std::ceil(reach_bytes / std::max(how.buffer_bytes, 1.0));
+    const double read_bytes =
+        one_by_one ? std::min(steps * how.buffer_bytes, reach_bytes) : reach_bytes;
     // What is written through the sieve is read before.
     system_calls = steps * (pattern.write ? 2 : 1);
-    moved_bytes = reach_bytes * (pattern.write ? 2 : 1);
+    moved_bytes = pattern.write ? read_bytes + (one_by_one ? rank_bytes : reach_bytes) : read_bytes;
   }
   const double asked_bytes = how.two_phase ? aggregator_bytes : rank_bytes;
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "patterndb/settings/settings.h"
 #include "patterndb/store/byte_key.h"
@@ -62,6 +63,13 @@ inline constexpr std::size_t kFeatureCount = sizeof kFeatureNames / sizeof *kFea
 // Those before are of the pattern alone.
 inline constexpr std::size_t kPatternFeatureCount = 16;
 using Features = std::array<double, kFeatureCount>;
+
+// Of a name that is there; another does not compile.
+consteval std::size_t feature_place(std::string_view name) {
+  std::size_t at = 0;
+  while (name != kFeatureNames[at]) ++at;
+  return at;
+}
 
 // False where the pattern has no geometry (patterndb/matching/geometry.h): nothing is known of it
 // then. What is not known of the question counts as its default.

@@ -53,6 +53,16 @@ Table inputs_of(const Table& with, const Table& without, const std::vector<doubl
   return rows;
 }
 
+// As the numbers of patterndb::Way.
+std::vector<int> ways(const Table& with, const Table& without) {
+  if (with.size() != without.size()) throw std::runtime_error("tables of different lengths");
+  std::vector<int> found;
+  for (std::size_t i = 0; i < with.size(); ++i) {
+    found.push_back(static_cast<int>(way_of(features_row(with[i]), features_row(without[i]))));
+  }
+  return found;
+}
+
 GainModel parsed(const std::string& payload) {
   Result<GainModel> found = GainModel::parse(payload);
   if (!found) throw std::runtime_error(found.error().text());
@@ -65,7 +75,7 @@ Table gains(const GainModel& model, const Table& with, const Table& without) {
   Table rows;
   for (std::size_t i = 0; i < with.size(); ++i) {
     const PredictedGain one = model.gain(features_row(with[i]), features_row(without[i]));
-    rows.push_back({one.log_gain, one.spread, one.low, one.high});
+    rows.push_back({one.log_gain, one.spread, one.low, one.high, one.sure});
   }
   return rows;
 }
@@ -85,13 +95,15 @@ void bind_gains(py::module_& module) {
     return std::vector<std::string>(std::begin(kCostTermNames), std::end(kCostTermNames));
   });
   module.def("cost_terms", &cost_terms_of, "features"_a, "A row of counts for each of features.");
+  module.def("ways", &ways, "features"_a, "of_default"_a,
+             "How bytes reach the storage: 0 piece by piece, 1 sieved, 2 exchanged, 3 striped.");
   module.def("gain_inputs", &inputs_of, "features"_a, "of_default"_a, "prices"_a,
              "What the trees see, a row for each.");
   py::class_<GainModel>(module, "GainModel", "What settings are worth, evaluated natively.")
       .def(py::init([](const py::bytes& payload) { return parsed(std::string(payload)); }),
            "payload"_a)
       .def("gains", &gains, "features"_a, "of_default"_a,
-           "Rows of log_gain, spread, low, high (natural logarithms).")
+           "Rows of log_gain, spread, low, high, sure (natural logarithms).")
       .def("out_of_range", &out_of_range, "of_default"_a,
            "The first feature of the pattern outside of what was learnt; empty: none.")
       .def_property_readonly("trees", &GainModel::trees);

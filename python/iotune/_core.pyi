@@ -153,6 +153,9 @@ def cost_term_names() -> list[str]:
 def cost_terms(features: _Table) -> _Table:
     """A row of counts for each of features (patterndb/gains/cost_terms.h)."""
 
+def ways(features: _Table, of_default: _Table) -> list[int]:
+    """How bytes reach the storage: 0 piece by piece, 1 sieved, 2 exchanged, 3 newly striped."""
+
 def gain_inputs(features: _Table, of_default: _Table, prices: list[float]) -> _Table:
     """What the trees of a gain model see: a row for each of features (gains/gain_model.h)."""
 
@@ -164,7 +167,10 @@ class GainModel:
 
     def __init__(self, payload: bytes) -> None: ...
     def gains(self, features: _Table, of_default: _Table) -> _Table:
-        """Rows of log_gain, spread, low and high, as natural logarithms."""
+        """Rows of log_gain, spread, low, high and sure, as natural logarithms.
+
+        `sure`: the lower bound where the settings were chosen among many.
+        """
     def out_of_range(self, of_default: list[float]) -> str:
         """The first feature of the pattern outside of what was learnt; empty: none."""
 

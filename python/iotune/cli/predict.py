@@ -1,8 +1,8 @@
 """What settings are worth for a pattern that was never run, by a model of this platform.
 
 The model was fitted to patterns that were measured on the same file system with the same
-libraries (iotune train --survey, iotune train). It predicts only within the range of what it was
-fitted to.
+libraries (iotune train --survey, iotune train). Outside of the range of these it counts what the
+settings make the storage do, and is less sure.
 
   iotune predict '<2D,(*,BLOCK),(16384,64)>' --ranks 4 --collective --on /scratch/me
   iotune predict '<1D,BLOCK,8388608>' --ranks 64 --element-bytes 4 --read
@@ -102,14 +102,15 @@ def command(
     question = {"nodes": nodes, "datasets": datasets, "repeats": 1}
     if platform["filesystem"] in ("cephfs", "lustre"):
         question["striped"] = 1
-    found = ask.predictions(model, pattern, question, surfaces)
+    found = ask.predictions(model, pattern, question)
+    outside = ask.outside_of(model, pattern, question, surfaces)
     near = ask.neighbours(pattern, question, surfaces)
-    sure = [one for one in found if one.low > 1]
+    sure = [one for one in found if one.sure > 1]
     if as_json:
         print_json("predict", {
             "pattern": pattern, "platform": platform, "patterns": model.patterns,
             "settings": [vars(one) for one in found[:top]],
-            "applied": vars(sure[0]) if sure else None,
+            "applied": vars(sure[0]) if sure else None, "outside": outside,
             "nearest": [vars(one) for one in near],
         })  # fmt: skip
         return
@@ -121,10 +122,16 @@ def command(
     ])  # fmt: skip
     if sure:
         data(
-            f"A run without a measured answer gets {settings_text(settings_of(sure[0].settings))}."
+            f"A run without a measured answer gets {settings_text(settings_of(sure[0].settings))}: "
+            f"expected {sure[0].gain:.2f}, surely above {sure[0].sure:.2f}."
         )
     else:
-        data("No interval lies above 1: a run is left at the default until it is trained.")
+        data(
+            "None is surely above 1, chosen among so many: a run is left at the default until it "
+            "is trained, and a training begins with the first."
+        )
+    if outside:
+        data(f"{outside}: by what the settings make the storage do alone, and less sure.")
     say(f"from {count_text(model.patterns, 'measured pattern')}; the nearest:")
     for one in near:
         say(f"  {one.pattern['descriptor']}, {one.pattern['op']}, {one.pattern['ranks']} ranks: "

@@ -54,6 +54,7 @@ from iotune.cli.train_cost import (
     cost_text,
     journal_of_case,
     print_plan,
+    program_seconds_of,
     prospect_of_group,
     rough_time,
     with_rounds,
@@ -265,7 +266,7 @@ def command(
             max((one.runs for one in outcomes), default=0),
             max((one.moved_bytes for one in outcomes), default=0),
         )
-        say(cost_text(outcomes, time.monotonic() - began))
+        say(cost_text(outcomes, time.monotonic() - began, program_seconds_of(group[-1])))
         settled = [outcome.case.id for outcome in outcomes]
         waiting[:0] = [[case] for case in group if case.id not in settled]
     if as_json:

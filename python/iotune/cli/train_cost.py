@@ -22,7 +22,7 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
-from iotune.models.cases import Case, plan_of_case, shape_of
+from iotune.models.cases import Case, plan_of_case, shape_of, trace_of_case
 from iotune.models.measuring.noise import noise_of
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
@@ -71,14 +71,28 @@ def with_rounds(
     return replace(options, rounds=rounds, journal=journal)
 
 
-def cost_text(outcomes: Sequence[Outcome], passed_seconds: float) -> str:
-    """Replays, bytes and time of one group, and after how many runs of the program that pays."""
+def program_seconds_of(case: Case) -> float:
+    """Of the run that showed the case, from its first call to its last; 0: its trace is gone."""
+    trace = trace_of_case(case)
+    return trace.summary.elapsed_seconds if trace is not None else 0.0
+
+
+def cost_text(
+    outcomes: Sequence[Outcome], passed_seconds: float, program_seconds: float = 0.0
+) -> str:
+    """Replays, bytes and time of one group, and after how many runs of the program that pays.
+
+    `program_seconds`: of one run of the program, which the time is also compared with; 0: unknown.
+    """
     runs = max((one.runs for one in outcomes), default=0)  # those measured together share them
     moved_bytes = max((one.moved_bytes for one in outcomes), default=0)
     spent = (
         f"spent {count_text(runs, 'replay')}, {size_text(moved_bytes)}, "
         f"{_time_text(passed_seconds)}"
     )
+    if program_seconds > 0:
+        runs_of_program = max(1, math.ceil(passed_seconds / program_seconds))
+        spent += f" (as long as {count_text(runs_of_program, 'run')} of the program)"
     saved_seconds = sum(
         one.case.seconds * (1 - 1 / one.confirmed.ratio)
         for one in outcomes

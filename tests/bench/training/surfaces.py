@@ -66,19 +66,19 @@ def places() -> dict[str, Place]:
 
     return {
         "disk": Place(WORK / "files", "mpirun.mpich", 2),
-        "paced": Place(paced_folder("paced"), paced, 8, nodes=1),
-        "paced16": Place(paced_folder("paced16"), paced, 16, nodes=4),
+        "paced": Place(paced_folder("paced"), paced, 8, 3.0, nodes=1),
+        "paced16": Place(paced_folder("paced16"), paced, 16, 3.0, nodes=4),
         "cephfs": Place(TESTBED / "mnt" / "narrow", str(TESTBEDS / "cephfs_mpirun"), 4, 6.0),
     }
 
 
-def load(storage: str) -> list[Surface]:
-    """What was measured: the work in progress where there is some, else what is kept."""
-    fresh, kept = WORK / f"{storage}.trials", KEPT / f"{storage}.trials.gz"
-    if fresh.exists():
+def load(storage: str, kept: bool = False) -> list[Surface]:
+    """What was measured: the work in progress where there is some, else, or at once, the kept."""
+    fresh, packed = WORK / f"{storage}.trials", KEPT / f"{storage}.trials.gz"
+    if fresh.exists() and not kept:
         return read_trials(fresh)
-    if kept.exists():
-        return parse_trials(gzip.decompress(kept.read_bytes()).decode(), str(kept))
+    if packed.exists():
+        return parse_trials(gzip.decompress(packed.read_bytes()).decode(), str(packed))
     return []
 
 

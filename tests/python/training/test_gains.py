@@ -36,15 +36,21 @@ def test_a_run_and_python_agree_on_ten_thousand_rows(learnt):
     _, fitted = learnt
     features, default, _ = rows_to_ask(260)
     assert len(features) >= 10_000
-    native = np.array(fitted.native().gains(features, default))
+    model = fitted.native()
+    within = np.array([model.out_of_range(one) == "" for one in default])
+    assert within.sum() >= 9_000
+    native = np.array(model.gains(features, default))
     inputs = np.array(core.gain_inputs(features, default, fitted.prices.tolist()))
     of_trees = np.array([one.predict(inputs) for one in fitted.forest.estimators_])
     mean = inputs[:, -1] + fitted.forest.predict(inputs)
-    spread = np.hypot(of_trees.std(axis=0), fitted.floor)
-    assert np.abs(native[:, 0] - mean).max() < 1e-9
-    assert np.abs(native[:, 1] - of_trees.std(axis=0)).max() < 1e-9
-    assert np.abs(native[:, 2] - (mean - fitted.scales[0] * spread)).max() < 1e-9
-    assert np.abs(native[:, 3] - (mean + fitted.scales[1] * spread)).max() < 1e-9
+    spread = np.hypot(of_trees.std(axis=0), fitted.intervals.floor)
+    scales = np.array(fitted.intervals.ways)[core.ways(features, default)]
+    low, high = mean - scales[:, 0] * spread, mean + scales[:, 1] * spread
+    sure = mean - np.maximum(scales[:, 0], fitted.intervals.chosen) * spread
+    for at, expected in enumerate((mean, of_trees.std(axis=0), low, high, sure)):
+        assert np.abs(native[:, at] - expected)[within].max() < 1e-9
+    # Elsewhere the cost model answers alone.
+    assert np.abs(native[:, 0] - inputs[:, -1])[~within].max(initial=0) < 1e-9
 
 
 def test_intervals_hold_for_patterns_that_were_left_out(learnt):
@@ -73,7 +79,7 @@ def test_the_search_that_knows_is_ahead_of_one_that_does_not(learnt):
     _, fitted = learnt
     model = fitted.native()
     scores: dict[str, list[list[float]]] = {"ours": [], "random": []}
-    for surface in made_surfaces(12, 3, points=None):
+    for surface in made_surfaces(24, 3, points=None):
         ratios = surface.ratios()
         texts = ["", *(text for text in ratios if text)]
         seconds = [[1 / one for one in ratios[text]] for text in texts]
@@ -87,7 +93,8 @@ def test_the_search_that_knows_is_ahead_of_one_that_does_not(learnt):
     assert len(scores["ours"]) >= 5
     median = {name: np.median(np.array(of), axis=0) for name, of in scores.items()}
     assert (median["ours"] > 0.85).all()
-    assert median["ours"][0] > median["random"][0] + 0.1
+    # Most of these are independent: HDF5 moves them piece by piece whatever is set.
+    assert median["ours"][0] > median["random"][0] + 0.03
 
 
 def test_a_search_ends_where_no_run_can_change_the_decision(learnt):
@@ -150,21 +157,44 @@ def test_what_was_measured_is_fitted_and_stored(database, learnt):
     assert stored.add_trials(database, one.subject, one.trials, session) == 0
 
 
-def test_what_lies_outside_is_not_predicted(database):
+def test_what_lies_outside_is_predicted_by_counts_and_less_surely(database):
     store.fit_and_store(database, PLATFORM)
     model = stored_model.newest_model([database], PLATFORM)
     assert model is not None
     surfaces = stored.of_database(database, PLATFORM)
     question = {"nodes": 1, "datasets": 1, "repeats": 1}
     pattern = ask.pattern_of("<1D,(BLOCK),(100000)>", 4, True, 8, True)
-    rows = ask.predictions(model, pattern, question, surfaces)
+    rows = ask.predictions(model, pattern, question)
+    assert ask.outside_of(model, pattern, question, surfaces) == ""
     assert rows[0].gain >= rows[-1].gain
     assert all(one.low <= one.gain <= one.high for one in rows)
     near = ask.neighbours(pattern, question, surfaces)
     assert [one.distance for one in near] == sorted(one.distance for one in near)
-    many = ask.pattern_of("<1D,(BLOCK),(100000)>", 4096, True, 8, True)
-    with pytest.raises(Error, match="ranks is 4096, and what was measured has 2 to 4"):
-        ask.predictions(model, many, question, surfaces)
+    # Few know eight bytes a piece, and nobody a single one: the exchange is one call of an
+    # aggregator for thousands, which counts tell.
+    few = ask.pattern_of("<1D,(CYCLIC),(100000)>", 512, True, 1, True)
+    said = ask.outside_of(model, few, question, surfaces)
+    assert said.startswith("ranks is 512, and what was measured has 2 to 4")
+    found = {one.settings: one for one in ask.predictions(model, few, question)}
+    piecewise = found["romio_cb_write=disable;romio_ds_write=disable"]
+    assert piecewise.gain < 0.5 and piecewise.sure < 1
+    widths = [one.high / one.low for one in rows], [one.high / one.low for one in found.values()]
+    assert np.median(widths[1]) > np.median(widths[0])
+    assert all(one.sure <= one.low + 1e-9 for one in [*rows, *found.values()])
+
+
+def test_the_best_of_many_is_less_sure_than_one_alone():
+    """Where all that is expected is luck, what is chosen is what was expected too much of."""
+    surfaces = made_surfaces(30, 4, noise=0.2, repeats=1)
+    fitted = fit(rows_of(surfaces))
+    rows = rows_of(made_surfaces(60, 5, noise=0.02))
+    gains = np.array(fitted.native().gains(rows.features.tolist(), rows.default.tolist()))
+    kept = []
+    for group in np.unique(rows.group):
+        of = np.flatnonzero(rows.group == group)
+        best = of[int(np.argmax(gains[of, 0]))]
+        kept.append(rows.log_gain[best] >= gains[best, 4])
+    assert np.mean(kept) >= 0.85
 
 
 @pytest.mark.parametrize(

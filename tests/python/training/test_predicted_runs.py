@@ -83,13 +83,18 @@ def test_predict_says_what_a_run_would_get(home):
     done = home.iotune(*words, "--json")
     assert done.returncode == 0, done.stderr
     said = conforming("predict", done.stdout)
-    assert said["applied"]["low"] > 1
+    assert said["applied"]["sure"] > 1 and said["outside"] == ""
     assert said["settings"][0]["gain"] >= said["settings"][-1]["gain"]
     reported = home.iotune(*words).stdout
     assert "A run without a measured answer gets" in reported
-    outside = home.iotune("predict", "<1D,(BLOCK),(4096)>", "--ranks", "512", "--on",
-                          str(home.folder))  # fmt: skip
-    assert outside.returncode == 1 and "nothing is predicted outside" in outside.stderr
+    # Of one byte each: no survey had such pieces, and what settings make of them is counted.
+    outside = home.iotune("predict", "<1D,(CYCLIC),(4096)>", "--ranks", "2", "--element-bytes",
+                          "1", "--collective", "--on", str(home.folder), "--json")  # fmt: skip
+    assert outside.returncode == 0, outside.stderr
+    said = conforming("predict", outside.stdout)
+    assert said["outside"].startswith("piece bytes is 1, and what was measured has")
+    widths = [one["high"] / one["low"] for one in said["settings"]]
+    assert max(widths) > 1.5, widths
 
 
 @pytest.mark.soak

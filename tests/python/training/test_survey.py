@@ -19,7 +19,8 @@ from iotune.models.survey import measure  # noqa: E402
 from iotune.models.survey.beaten import beaten  # noqa: E402
 from iotune.models.survey.costs import Costs  # noqa: E402
 from iotune.models.survey.draw import Limits, draw_pattern  # noqa: E402
-from iotune.models.survey.many import ManyBench  # noqa: E402
+from iotune.models.survey.many import ManyBench, Timed  # noqa: E402
+from iotune.models.survey.survey import _drawn  # noqa: E402
 from iotune.models.survey.trials import Journal, Subject, Surface, Trial, read_trials  # noqa: E402
 
 from iotune import Error, core  # noqa: E402
@@ -61,6 +62,26 @@ def test_drawn_patterns_keep_to_their_limits():
         assert held == math.prod(pattern["dataset_dims"])
         modes.add((pattern["op"], pattern["mode"], bool(pattern["chunk"])))
     assert len(modes) == 8
+
+
+def test_a_survey_draws_where_settings_matter_and_small_files_first():
+    draw = random.Random(5)
+    drawn = [_drawn(draw, Limits(ranks=(2,)), number) for number in range(1, 61)]
+    kinds = {(one.pattern["op"], one.pattern["mode"], bool(one.pattern["chunk"])) for one in drawn}
+    assert len(kinds) >= 6, kinds
+    rows = [(core.features(one.pattern, [{}]) or [[]])[0] for one in drawn]
+    pieces = [2 ** row[core.feature_names().index("log2_piece_bytes")] for row in rows]
+    assert min(pieces) == 1 and sum(one <= 64 for one in pieces) >= 12
+    names = [one.pattern["descriptor"] for one in drawn]
+    assert sum("CYCLIC" in name for name in names) >= 8
+    assert sum("(*,BLOCK)" in name for name in names) >= 8
+    sizes = [
+        math.prod(one.pattern["dataset_dims"]) * one.pattern["element_bytes"] * one.datasets
+        for one in drawn
+    ]
+    assert max(sizes[:8]) <= 512 << 10 < max(sizes) <= 64 << 20
+    for one in drawn:  # all can be replayed
+        plan_of_pattern(stored_pattern(Case(0, one.pattern, {})), one.datasets)
 
 
 @needs_mpi
@@ -179,9 +200,11 @@ def test_what_may_take_long_runs_alone_and_the_rest_of_its_kind_not_at_all():
     # What was measured and is fast does others' replay no harm.
     assert costs.together(points, {piecewise.text: [0.9]}, 28) == points[:3]
     assert costs.together(points[2:3], {piecewise.text: [0.01]}, 28) == [piecewise]
-    [(also, why)] = costs.as_hopeless(piecewise, points)
-    assert also is other_piecewise and why.startswith("left out: with less to do romio_cb_write")
-    assert costs.as_hopeless(few, points) == []
+    for slow in (Timed(piecewise, None, (), "failed"), Timed(piecewise, 9.0, (1.0,), "applied")):
+        [(also, why)] = costs.as_hopeless(slow, points)
+        assert also is other_piecewise and why.startswith("left out: with less to do romio_cb_w")
+    assert costs.as_hopeless(Timed(piecewise, 1.1, (1.0,), "applied"), points) == []
+    assert costs.as_hopeless(Timed(few, None, (), "failed"), points) == []
 
 
 @needs_mpi

@@ -97,6 +97,26 @@ TEST(Features, WithoutExchangeGapsAreSievedUnlessThatIsOff) {
   EXPECT_EQ(value(plain, "log2_moved_ratio"), 0);
 }
 
+TEST(Features, WhatIsIndependentForHdf5IsNeverSieved) {
+  // It calls MPI-IO for each piece: 8,202 system calls of four ranks, whatever is set.
+  for (const char* settings : {"", "romio_ds_write=enable", "ind_wr_buffer_size=16777216"}) {
+    EXPECT_EQ(value(features(columns("independent"), settings), "is_sieved"), 0) << settings;
+    EXPECT_EQ(value(features(columns("independent"), settings), "log2_system_calls"), 14);
+  }
+  Pattern reads = columns("independent");
+  reads.write = false;
+  EXPECT_EQ(value(features(reads, "romio_ds_read=enable"), "is_sieved"), 0);
+}
+
+TEST(Features, PiecesFarApartAreSievedOneByOne) {
+  // Four rows of 256 KiB pieces, and 768 KiB of others' between two: none shares a window.
+  const Pattern far = pattern_of("<2D,(*,BLOCK),(4,65536)>", 4, {4, 262144}, 4, "collective");
+  const Features found = features(far, "romio_cb_write=disable");
+  EXPECT_EQ(value(found, "is_sieved"), 1);
+  EXPECT_EQ(value(found, "log2_system_calls"), 3);                    // four reads, four writes
+  EXPECT_NEAR(value(found, "log2_moved_ratio"), std::log2(3), 0.01);  // reads twice, writes once
+}
+
 TEST(Features, ContiguousBlocksAreNotExchangedUnlessAskedFor) {
   const Pattern block = pattern_of("<1D,(BLOCK),(1048576)>", 4, {4194304}, 4, "collective");
   EXPECT_EQ(value(features(block), "is_two_phase"), 0);

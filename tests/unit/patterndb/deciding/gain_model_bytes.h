@@ -15,6 +15,7 @@ struct HandMade {
   double threshold = 0, below = 0, above = 0;
   double low = -1e6, high = 1e6;  // range of every feature of the pattern
   double floor = 0.1, low_scale = 1, high_scale = 1;
+  double sieved_low_scale = 1, chosen_scale = 0, outside_low = 0.5, outside_high = 0.5;
 };
 
 template <typename T>
@@ -44,7 +45,15 @@ inline std::string bytes_of(const HandMade& model) {
     append(bytes, model.low);
     append(bytes, model.high);
   }
-  for (const double one : {model.floor, model.low_scale, model.high_scale}) append(bytes, one);
+  append(bytes, model.floor);
+  for (std::size_t way = 0; way < kWays; ++way) {
+    const bool sieved = way == static_cast<std::size_t>(Way::kSieved);
+    append(bytes, sieved ? model.sieved_low_scale : model.low_scale);
+    append(bytes, model.high_scale);
+  }
+  for (const double one : {model.chosen_scale, model.outside_low, model.outside_high}) {
+    append(bytes, one);
+  }
   append(bytes, std::uint32_t{0});
   for (const double one : {model.threshold, model.below, model.above}) append(bytes, one);
   for (const std::int32_t one : {2, 0, 0}) append(bytes, one);

@@ -68,6 +68,64 @@ TEST(GainModel, NamesWhatLiesOutsideOfWhatWasLearnt) {
   EXPECT_EQ(must(GainModel::parse(bytes_of(made))).out_of_range(features("")), nullptr);
 }
 
+Pattern columns() {
+  Pattern found = vpic();
+  found.descriptor = *parse_descriptor("<2D,(*,BLOCK),(16384,64)>");
+  found.dataset_dims = {16384, 256};
+  found.ranks = 4;
+  found.mode = "collective";
+  return found;
+}
+
+TEST(GainModel, AnIntervalIsAsWideAsItsWayIsUnsure) {
+  HandMade made;
+  made.sieved_low_scale = 3;
+  const GainModel model = must(GainModel::parse(bytes_of(made)));
+  const Features none = features("", columns());
+  const Features sieved = features("romio_cb_write=disable", columns());
+  const Features pieces = features("romio_cb_write=disable;romio_ds_write=disable", columns());
+  EXPECT_EQ(way_of(none, none), Way::kExchanged);
+  EXPECT_EQ(way_of(sieved, none), Way::kSieved);
+  EXPECT_EQ(way_of(pieces, none), Way::kPieces);
+  EXPECT_DOUBLE_EQ(model.gain(pieces, none).log_gain - model.gain(pieces, none).low, 0.1);
+  EXPECT_NEAR(model.gain(sieved, none).log_gain - model.gain(sieved, none).low, 0.3, 1e-12);
+}
+
+TEST(GainModel, WhatIsChosenAmongManyIsLessSure) {
+  HandMade made;
+  made.above = 0.25;  // it is a write: 1, above the threshold
+  for (const double scale : {0.0, 2.0}) {
+    made.chosen_scale = scale;
+    const PredictedGain found =
+        must(GainModel::parse(bytes_of(made))).gain(features("cb_nodes=1"), features(""));
+    EXPECT_DOUBLE_EQ(found.low, 0.15);
+    EXPECT_NEAR(found.sure, scale == 0 ? 0.15 : 0.05, 1e-12);
+  }
+}
+
+TEST(GainModel, OutsideOfWhatWasLearntTheCostsSpeakAlone) {
+  HandMade made;
+  made.price_of_moved_byte = 1e-9;
+  made.below = made.above = 5;  // the trees are not asked
+  made.high = 20;
+  const GainModel model = must(GainModel::parse(bytes_of(made)));
+  const Features none = features("", columns());
+  const Features sieved = features("romio_cb_write=disable", columns());
+  const PredictedGain found = model.gain(none, sieved);
+  EXPECT_NEAR(found.log_gain, std::log(cost_terms(sieved)[3] / cost_terms(none)[3]), 1e-12);
+  EXPECT_GT(found.log_gain, 0);
+  EXPECT_GT(found.log_gain - found.low, 0.5) << "wider than where it was fitted";
+  EXPECT_EQ(found.sure, found.low);
+  // Farther outside it is wider still.
+  made.high = 10;
+  const PredictedGain farther = must(GainModel::parse(bytes_of(made))).gain(none, sieved);
+  EXPECT_LT(farther.low, found.low);
+  EXPECT_GT(farther.high, found.high);
+  // What changes no count is expected to be worth nothing, and is no surer than the rest.
+  EXPECT_EQ(model.gain(none, none).log_gain, 0);
+  EXPECT_LT(model.gain(none, none).sure, 0);
+}
+
 TEST(GainModel, DamageIsRefused) {
   const std::string whole = bytes_of({});
   EXPECT_EQ(refusal(whole), "");

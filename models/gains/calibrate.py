@@ -1,0 +1,69 @@
+"""How wide intervals are: by how far answers were off for patterns that no tree had seen.
+
+Split conformal prediction by pattern. Each way that bytes reach the storage has a width of its own,
+for what settings do to an exchange is known better than what a sieve does; where few patterns went
+a way, all together say how wide it is. The best of many candidates is often one that was expected
+too much of, so its lower bound comes from choices: the best of each left-out pattern.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from iotune.models.gains.encode import Intervals
+from iotune.models.gains.mechanism import Array
+from iotune.models.gains.rows import Rows
+
+from iotune import core
+
+COVERAGE = 0.90
+_WAYS = 4
+_FEWEST_OF_A_WAY = 6  # patterns
+
+
+def calibrated(rows: Rows, left_out: Array) -> Intervals:
+    """`left_out`: mean, spread and the cost model's own answer for each row, its pattern unseen."""
+    off = rows.log_gain - left_out[:, 0]
+    floor = float(max(np.median(left_out[:, 1]) / 4, 1e-3))
+    scaled = off / np.hypot(left_out[:, 1], floor)
+    ways = np.array(core.ways(rows.features.tolist(), rows.default.tolist()))
+    of_all = _scales(scaled, rows.weight)
+    found = []
+    for way in range(_WAYS):
+        of_way = ways == way
+        enough = len(np.unique(rows.group[of_way])) >= _FEWEST_OF_A_WAY
+        found.append(_scales(scaled[of_way], rows.weight[of_way]) if enough else of_all)
+    chosen = _scale_of_choices(rows, left_out[:, 0], scaled)
+    own = rows.log_gain - left_out[:, 2]
+    outside = _scales(own, rows.weight)
+    return Intervals(floor, tuple(found), chosen, outside)
+
+
+def _scale_of_choices(rows: Rows, expected: Array, scaled: Array) -> float:
+    """Of ten patterns' best candidates nine lie above so many spreads below what was expected."""
+    choices = []
+    for group in np.unique(rows.group):
+        of = np.flatnonzero(rows.group == group)
+        best = of[int(np.argmax(expected[of]))]
+        if expected[best] > 0:
+            choices.append(float(scaled[best]))
+    return max(0.0, -_low_end(choices)) if choices else 0.0
+
+
+def _low_end(values: Sequence[float]) -> float:
+    """The conformal quantile: of few values the least."""
+    at = math.floor((len(values) + 1) * (1 - COVERAGE)) - 1
+    return sorted(values)[max(0, at)]
+
+
+def _scales(scaled: Array, weight: Array) -> tuple[float, float]:
+    low, high = _weighted_quantiles(scaled, weight, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+    return float(max(-low, 0.0)), float(max(high, 0.0))
+
+
+def _weighted_quantiles(values: Array, weight: Array, at: list[float]) -> Array:
+    order = np.argsort(values)
+    below = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
+    return np.asarray(np.interp(at, below, values[order]))
