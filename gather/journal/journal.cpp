@@ -77,7 +77,7 @@ std::unique_ptr<Journal> Journal::open(const std::string& place) noexcept {
           logstore::HeadProblem::kNone) {
     return nullptr;
   }
-  // Whoever flattens it has it alone. A file system without locks has nobody who says so.
+  // `iotune log flatten` has it alone. A file system without locks knows nobody who has.
   if (flock(found.description.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return nullptr;
   }
