@@ -47,8 +47,9 @@ int main(int argc, char** argv) {
   if (decide == NULL || learn == NULL) return 2;
 
   struct iotune_question question = {
-      IOTUNE_DECISION_VERSION, 4,        1,       1, "hdf5", argv[2], argv[3],
-      "MPICH 4.0.2",           "1.10.8", argv[4], 0, 0,      NULL,    NULL, NULL};
+      .version = IOTUNE_DECISION_VERSION, .ranks = 4, .nodes = 1, .creating = 1, .layer = "hdf5",
+      .program = argv[2], .file = argv[3], .mpi = "MPICH 4.0.2", .hdf5 = "1.10.8",
+      .filesystem = argv[4]};
   union iotune_answer answer;
   double asked = microseconds();
   int length = decide(&question, &answer, sizeof answer);
