@@ -1,13 +1,15 @@
 /* Writes rows of a dataset one by one, and ends in one of several ways.
  *   hdf5_ways WAY FILE ROWS
- * plain: closes everything. exit, finalize, abort: ends so, with everything open. full: prints what
- * H5Fflush and H5Fclose return. kinds: datasets whose writes do not wait. unlinked: writes a
- * dataset whose link is gone, then another one. alone: one rank writes a file of its own. */
+ * plain: closes everything. exit, finalize: ends so, with everything open. abort: one rank does,
+ * and the others die of it. full: prints what H5Fflush and H5Fclose return. kinds: datasets whose
+ * writes do not wait. unlinked: writes a dataset whose link is gone, then another one. alone: one
+ * rank writes a file of its own. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { COLUMNS = 8 };
 
@@ -83,7 +85,8 @@ int main(int argc, char** argv) {
     write_rows(data, H5T_NATIVE_INT, alone ? 0 : (hsize_t)rank, alone ? 1 : (hsize_t)size, row);
     if (strcmp(way, "abort") == 0) {
       MPI_Barrier(MPI_COMM_WORLD);
-      MPI_Abort(MPI_COMM_WORLD, 3);
+      if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 3);
+      pause();
     }
     if (strcmp(way, "exit") == 0) exit(0);
     if (strcmp(way, "finalize") != 0) {
