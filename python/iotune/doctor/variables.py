@@ -51,6 +51,7 @@ KNOWN: dict[str, tuple[str, ...] | tuple[int, int]] = {
     "IOTUNE_MPIRUN": _ANY,
     "IOTUNE_MPICC": _ANY,
     "IOTUNE_HDF5_PKG": _ANY,
+    "IOTUNE_YIELD_SLEEP_NS": _ANY,
 }
 _PAGE = "docs/environment.md has all names and values"
 
