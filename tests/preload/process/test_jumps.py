@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from support.place import Place, main
+from support.place import Place, main, not_verified
 
 
 def writes(place: Place, path: Path) -> list[int]:
@@ -60,8 +60,11 @@ def anywhere(place: Place) -> None:
     file = place.scratch / "file"
     file.write_bytes(bytes(range(256)) * 300)
     for at in (8, 26):
-        done = place.right(place.run(place.bin / "jump_anywhere", file, at,
-                                     IOTUNE_TRACE=place.trace), f"read {at}")  # fmt: skip
+        done = place.run(place.bin / "jump_anywhere", file, at, IOTUNE_TRACE=place.trace)
+        if done.status == 77:
+            not_verified("jumps anywhere: no process may be traced here")
+            return
+        place.right(done, f"read {at}")
         # Far more than a read takes by itself.
         assert int(done.out.split()[0]) > 100 and done.said() == [], done
         assert writes(place, place.scratch / "file.out") == [i * 10 + i * i for i in range(5)], at
