@@ -134,13 +134,13 @@ const char* begin_journal(Word comm, const char* name, std::string& place,
 
 // With all ranks of `comm`. nullptr where all of them gather it from now on.
 const char* gather_with_all(Word comm, Word handle, const OpenCall& call,
-                            const FileIdentity& identity) noexcept {
+                            const FileIdentity& identity, bool logs) noexcept {
   const MpiConstants& mpi = g_world.constants;
   Word second = 0;
   bool good = false;
   std::string place;
   std::unique_ptr<Journal> journal;
-  if (keeps_logs()) {
+  if (logs) {
     const char* const refusal = begin_journal(comm, call.name, place, journal);
     if (!all_say(comm, refusal == nullptr)) return refusal != nullptr ? refusal : kByAnotherRank;
   }
@@ -184,10 +184,13 @@ void gather_file(Word comm, Word handle, const OpenCall& call) noexcept {
   if (comm != 0) {
     const FileIdentity identity = handle == 0 ? FileIdentity{} : identity_of(call.name);
     refusal = refusal_of(handle, call, identity);
-    if (!all_say(comm, refusal == nullptr)) {
+    // Where some ranks keep no logs, none does: to make one is collective.
+    const std::int64_t own[2] = {refusal == nullptr ? 1 : 0, keeps_logs() ? 1 : 0};
+    std::int64_t all[2] = {};
+    if (!reduce(own, all, 2, g_world.constants.op_min, comm) || all[0] == 0) {
       if (refusal == nullptr) refusal = kByAnotherRank;
     } else {
-      refusal = gather_with_all(comm, handle, call, identity);
+      refusal = gather_with_all(comm, handle, call, identity, all[1] != 0);
     }
   }
   if (refusal == nullptr) {
