@@ -14,6 +14,8 @@ namespace iotune::gather {
 
 class Journal {
  public:
+  // The file that MPI calls `name`, without the name of a driver.
+  static const char* path_of(const char* name) noexcept;
   // DIRECTORY/.NAME.iotune of the file that MPI calls `name`, which may begin with the name of a
   // driver: "ufs:/scratch/f". Empty: its name would be too long. Throws std::bad_alloc.
   static std::string place_of(const char* name);

@@ -240,7 +240,9 @@ int GatheredFile::write_ranges(Exchange& exchange, const Ascending& pieces,
     type = 0;
   }
   none_went = type == 0;
-  // Collective from here on, whatever was wrong.
+  // Collective from here on, whatever was wrong. No rank makes another call meanwhile, and locks of
+  // whole views would make the ranks write one after the other.
+  if (locks_) g_mpi.MPI_File_set_atomicity(opened_.second, 0);
   const bool writes = !none_went && !in_view.empty();
   int wrong = g_mpi.MPI_File_set_view(opened_.second, writes ? in_view.front().offset : 0, mpi.byte,
                                       writes ? type : mpi.byte, "native", mpi.info_null);
@@ -257,6 +259,7 @@ int GatheredFile::write_ranges(Exchange& exchange, const Ascending& pieces,
     ++account_.counts.exchange_calls;
   }
   g_mpi.MPI_File_set_view(opened_.second, 0, mpi.byte, mpi.byte, "native", mpi.info_null);
+  if (locks_) g_mpi.MPI_File_set_atomicity(opened_.second, 1);
   if (writes) g_mpi.MPI_Type_free(&type);
   return wrong;
 }

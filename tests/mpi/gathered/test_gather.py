@@ -23,7 +23,7 @@ PIECE_BY_PIECE = """<Parameters><Middleware_Layer>
 """
 # Of gathered_views.c: those whose bytes fill ranges, and the most calls that write all of them.
 VIEWS = {"view": 20, "subarray": 20, "islands": 130, "large": 30, "permuted": 20, "reads": 20,
-         "holes": None, "null-type": None, "unsieved": None}  # fmt: skip
+         "holes": None, "sieved": None, "null-type": None, "unsieved": None}  # fmt: skip
 WAYS = ("plain", "write-only", "finalize", "abort", "exit", *ONE_BY_ONE)
 
 
@@ -78,28 +78,6 @@ def killed(place: Place) -> None:
 
 def bytes_of_the_first(content: bytes) -> list[bytes]:
     return [content[at : at + 8] for at in range(0, PIECES * RANKS * 8, RANKS * 8)]
-
-
-def drawn(name: str) -> Callable[[Place], None]:
-    """Drawn programs: what each rank reads of its own, and what is in the file."""
-
-    def case(place: Place) -> None:
-        mpi = find_mpi(name)
-        if mpi is None:
-            return
-        use(place, mpi)
-        program = compiled(place, mpi, "drawn_writes.c")
-        counts = [0, 0]
-        for seed in SEEDS:
-            for i, gather in enumerate((None, "memory")):
-                done = place.mpi(RANKS, program, place.scratch / "f", seed, 6, IOTUNE_DB="none",
-                                 IOTUNE_GATHER=gather)  # fmt: skip
-                place.right(done, f"seed {seed}")
-                assert not done.said(), (seed, done.said())
-                counts[i] += writes_of(place)
-        assert counts[1] < counts[0], counts
-
-    return case
 
 
 def ways(name: str, mode: str = "memory") -> Callable[[Place], None]:
@@ -372,7 +350,6 @@ def recording(place: Place) -> None:
 if __name__ == "__main__":
     mpis = ("mpich-4", "openmpi-4", "mpich-5", "standard-abi", "openmpi-5")
     main({
-        **{f"drawn-{name}": drawn(name) for name in mpis},
         **{f"ways-{name}": ways(name) for name in mpis},
         **{f"views-{name}": views(name) for name in mpis},
         **{f"drawn-hdf5-{name}": drawn_hdf5(name) for name in ("serial", "mpich-4", "openmpi-4")},
