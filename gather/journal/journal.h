@@ -36,7 +36,7 @@ class Journal {
   bool add(std::int64_t offset, const void* bytes, std::size_t size) noexcept;
   // What was added so far leaves: what comes next gets a log of its own. After a clear().
   void begin_leaving() noexcept { leaving_ = std::move(writer_); }
-  // All that left is in the file. Without it the log stays for `iotune log flatten`.
+  // What left is in the file, or will never be. Without it the log stays for `iotune log flatten`.
   void clear() noexcept;
 
  private:

@@ -139,13 +139,16 @@ int GatheredFile::write_runs(const std::vector<Run>& runs, const std::byte* data
 void GatheredFile::begin_leaving() noexcept {
   const std::lock_guard lock(state_);
   held_.swap(leaving_);
-  if (journal_ != nullptr && !leaving_.empty()) journal_->begin_leaving();
+  if (journal_ == nullptr) return;
+  journal_->begin_leaving();
+  if (leaving_.empty()) journal_->clear();  // it may have parts of calls that were not held
 }
 
 int GatheredFile::end_leaving(int wrong) noexcept {
   const std::lock_guard lock(state_);
   leaving_.clear();
-  if (journal_ != nullptr && wrong == 0) journal_->clear();
+  // Also after an error, which the program is told: what it writes there next is newer.
+  if (journal_ != nullptr) journal_->clear();
   if (wrong != 0) unsaid_ = wrong;
   if (wrong_ == 0) wrong_ = wrong;
   return wrong;
@@ -318,6 +321,8 @@ int GatheredFile::flush() noexcept {
       none_went ? write_runs(pieces.runs, pieces.data, counts.piece_writes, counts.piece_bytes) : 0;
   end_leaving(wrong != 0 ? wrong : late);
   unsaid_ = late;
+  // No rank writes newer bytes while another's log has the older ones.
+  if (journal_ != nullptr) all_say(opened_.comm, true);
   return agreed != 0 ? agreed : said;
 }
 

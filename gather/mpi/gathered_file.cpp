@@ -180,7 +180,10 @@ bool GatheredFile::hold(std::int64_t offset, const ProgramBytes& from, void* sta
     set_count(status, bytes);
     return true;
   }
-  if (may_touch(range)) return leave(why);
+  // The log may have a part of the call's bytes. It ends before the call: who writes there next may
+  // write newer ones.
+  const bool logged = journal_ != nullptr && (why == NotHeld::kLog || why == NotHeld::kMemory);
+  if (logged || may_touch(range)) return leave(why);
   const std::lock_guard lock(state_);
   account_.count(why);
   return false;
@@ -312,7 +315,8 @@ int GatheredFile::close() noexcept {
   note();
   const int closed = g_mpi.MPI_File_close(&opened_.second);
   // When no rank has its log any more.
-  if (std::exchange(journal_, nullptr) != nullptr && all_say(opened_.comm, wrong_ == 0)) {
+  if (std::exchange(journal_, nullptr) != nullptr) {
+    all_say(opened_.comm, true);
     Journal::remove(opened_.place);
   }
   if (opened_.comm != 0) g_mpi.MPI_Comm_free(&opened_.comm);

@@ -24,6 +24,9 @@ A_RUN = 25  # programs
 SECONDS = 240  # of a run, on a machine with ten others' work
 # Of the program's CALLS: at shared pointers, nonblocking collective.
 SHARED, NONBLOCKING = 1, 2
+BARE = "wrong without iotune"  # in one of so many bare runs
+BARE_REPEATS = 5
+KINDS = ("hung", "crashed", "different", BARE)
 SEED = re.compile(rb"^seed (\d+)$", re.MULTILINE)
 
 
@@ -55,6 +58,7 @@ class Drawn:
         self.program = compiled(place, mpi, "drawn_files.c")
         self.found: Counter[str] = Counter()
         self.wrong: list[str] = []
+        self.once: list[str] = []  # wrong in a run of several programs alone
 
     def job(self, mode: str | None, ranks: int, seeds: range, job: int, jobs: int) -> str:
         """One launch: "" where all was right, else what was not and of which seed."""
@@ -85,21 +89,30 @@ class Drawn:
             return next((said for one in jobs if (said := one.result())), "")
 
     def play(self, modes: tuple[str, ...], ranks: int, seeds: range) -> None:
-        self.found["programs"] += len(seeds)
+        """All of the seeds at once; where something is wrong each by itself, with judges."""
         said = self.run(modes, ranks, seeds)
+        if said and len(seeds) > 1:
+            before = sum(self.found[kind] for kind in KINDS)
+            for seed in seeds:
+                self.play(modes, ranks, range(seed, seed + 1))
+            if sum(self.found[kind] for kind in KINDS) == before:
+                self.once.append(f"{modes}, {ranks} ranks, seeds from {seeds.start}: {said}")
+            return
+        self.found["programs"] += len(seeds)
         if not said:
             return
         bare = tuple(None for _ in modes)
-        kind = "wrong without iotune" if any(self.run(bare, ranks, seeds) for _ in range(3)) else (
-            said.split(" ", 1)[0].rstrip(":"))  # fmt: skip
-        self.found[kind] += 1
-        if kind != "wrong without iotune":
-            self.wrong.append(f"{modes}, {ranks} ranks, seeds from {seeds.start}: {said}")
+        if any(self.run(bare, ranks, seeds) for _ in range(BARE_REPEATS)):
+            self.found[BARE] += 1
+            return
+        self.found[said.split(" ", 1)[0].rstrip(":")] += 1
+        self.wrong.append(f"{modes}, {ranks} ranks, seed {seeds.start}: {said}")
 
     def end(self) -> None:
-        kinds = ("hung", "crashed", "different", "wrong without iotune")
-        counted = ", ".join(f"{self.found[kind]} {kind}" for kind in kinds)
+        counted = ", ".join(f"{self.found[kind]} {kind}" for kind in KINDS)
         print(f"{self.found['programs']} programs: {counted}")
+        for said in self.once:
+            print(f"not seen again: {said}")
         assert not self.wrong, "\n".join(self.wrong)
 
 

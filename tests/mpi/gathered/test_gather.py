@@ -76,6 +76,21 @@ def killed(place: Place) -> None:
     assert log_beside(file).exists()
 
 
+def log_without_room(place: Place) -> None:
+    """What the log had no room for is written by the call, and no part of it comes back."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_ways.c")
+    file = place.scratch / "f"
+    assert gathered(place, program, "log-without-room", file, PIECES, mode="log").status != 0
+    logs = [one.read_bytes() for one in log_beside(file).glob("*.log")]
+    assert len(logs) == RANKS and all(b"later" in log for log in logs), [len(log) for log in logs]
+    assert not any(b"ZZZZ" in log for log in logs)
+    assert file.read_bytes().count(b"Z") == RANKS * 60 * 1024
+
+
 def bytes_of_the_first(content: bytes) -> list[bytes]:
     return [content[at : at + 8] for at in range(0, PIECES * RANKS * 8, RANKS * 8)]
 
@@ -353,7 +368,7 @@ if __name__ == "__main__":
         **{f"ways-{name}": ways(name) for name in mpis},
         **{f"views-{name}": views(name) for name in mpis},
         **{f"drawn-hdf5-{name}": drawn_hdf5(name) for name in ("serial", "mpich-4", "openmpi-4")},
-        "killed": killed, "ways-log": ways("mpich-4", "log"),
+        "killed": killed, "log-without-room": log_without_room, "ways-log": ways("mpich-4", "log"),
         "notes": notes, "trained": trained, "fatal": fatal, "frozen": frozen, "full": full,
         "linked-with-hdf5": linked_with_hdf5, "hdf5-ways": hdf5_ways,
         "hdf5-kernels": hdf5_kernels, "differing": differing, "recording": recording,
