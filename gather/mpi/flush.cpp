@@ -147,7 +147,7 @@ void GatheredFile::begin_leaving() noexcept {
 int GatheredFile::end_leaving(int wrong) noexcept {
   const std::lock_guard lock(state_);
   leaving_.clear();
-  // Also after an error, which the program is told: what it writes there next is newer.
+  // Also after an error, which the program gets: what it writes there next is newer.
   if (journal_ != nullptr) journal_->clear();
   if (wrong != 0) unsaid_ = wrong;
   if (wrong_ == 0) wrong_ = wrong;

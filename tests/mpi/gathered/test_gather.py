@@ -160,6 +160,24 @@ def views(name: str) -> Callable[[Place], None]:
     return case
 
 
+def threads(place: Place) -> None:
+    """Several threads write through one handle, while another one syncs it."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "gathered_threads.c", "-pthread")
+    for mode in ("memory", "log"):
+        file = place.scratch / mode
+        done = place.right(gathered(place, program, file, PIECES, mode=mode, shim=True), mode)
+        if b"no threads" in done.out:
+            not_verified("MPICH 4 without MPI_THREAD_MULTIPLE")
+            return
+        held = [one for one in notes_of(place) if one["held"]]
+        assert sum(one["held"] for one in held) > RANKS * 4 * PIECES * 0.9, held
+        assert not log_beside(file).exists()
+
+
 def notes(place: Place) -> None:
     """The trace and explain say what was held, how it went out, and why something was not."""
     mpi = find_mpi("mpich-4")
@@ -373,7 +391,7 @@ if __name__ == "__main__":
         **{f"views-{name}": views(name) for name in mpis},
         **{f"drawn-hdf5-{name}": drawn_hdf5(name) for name in ("serial", "mpich-4", "openmpi-4")},
         "killed": killed, "log-without-room": log_without_room, "ways-log": ways("mpich-4", "log"),
-        "notes": notes, "trained": trained, "fatal": fatal, "frozen": frozen, "full": full,
+        "threads": threads, "notes": notes, "trained": trained, "fatal": fatal, "frozen": frozen, "full": full,
         "linked-with-hdf5": linked_with_hdf5, "hdf5-ways": hdf5_ways,
         "hdf5-kernels": hdf5_kernels, "differing": differing, "recording": recording,
     })  # fmt: skip
