@@ -190,6 +190,7 @@ struct SetView {
     const int wrong = file->flush();
     const int result = real(handle, displacement, etype, filetype, datarep, info);
     if (result == 0) file->view_is(displacement, etype, filetype, datarep);
+    file->lock_pieces_beside_holes();
     if (wrong == 0 || result != 0) return result;
     g_mpi.MPI_File_call_errhandler(handle, wrong);
     return wrong;

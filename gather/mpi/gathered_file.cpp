@@ -248,12 +248,6 @@ bool GatheredFile::serve_at_pointer(const ProgramBytes& to, void* status) noexce
   return true;
 }
 
-void GatheredFile::view_is(std::int64_t displacement, Word etype, Word filetype,
-                           const char* datarep) noexcept {
-  follow(displacement, etype, filetype, datarep);
-  lock_pieces_beside_holes();
-}
-
 // Through a view with holes ROMIO reads what lies between, and writes it back: under a lock. What
 // this rank writes meanwhile, piece by piece, would be lost. In atomic mode it waits for that lock.
 // Where a file system has no locks such a call is refused, and nothing waits for any.
@@ -269,8 +263,8 @@ void GatheredFile::lock_pieces_beside_holes() noexcept {
   locks_ = g_mpi.MPI_File_set_atomicity(opened_.second, locks ? 1 : 0) == 0 && locks;
 }
 
-void GatheredFile::follow(std::int64_t displacement, Word etype, Word filetype,
-                          const char* datarep) noexcept {
+void GatheredFile::view_is(std::int64_t displacement, Word etype, Word filetype,
+                           const char* datarep) noexcept {
   struct Loops {
     std::vector<PieceLoop> all;
     bool good = true;

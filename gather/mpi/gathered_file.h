@@ -68,8 +68,10 @@ class GatheredFile {
   // This rank alone, all that it holds. 0, or MPI's error, which flush() returns again.
   int write_out() noexcept;
 
-  // The program has set this view (successfully), or changed the atomic mode. Collective.
+  // The program has set this view (successfully), or changed the atomic mode.
   void view_is(std::int64_t displacement, Word etype, Word filetype, const char* datarep) noexcept;
+  // All ranks, after each set_view, also one that failed here: it may have worked on others.
+  void lock_pieces_beside_holes() noexcept;
   void atomic_is(bool atomic) noexcept { atomic_ = atomic; }
 
   // The process ends, and the file may never be closed: write_out(), and the log goes.
@@ -83,8 +85,6 @@ class GatheredFile {
  private:
   struct Exchange;  // what a flush needs memory for (flush.cpp)
 
-  void follow(std::int64_t displacement, Word etype, Word filetype, const char* datarep) noexcept;
-  void lock_pieces_beside_holes() noexcept;
   bool begin_at_pointer(const ProgramBytes& bytes, std::int64_t& position) noexcept;
   void move_pointer(std::int64_t position, std::int64_t bytes) noexcept;
   NotHeld keep(std::int64_t offset, const std::byte* bytes, std::int64_t count) noexcept;

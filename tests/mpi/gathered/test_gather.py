@@ -391,7 +391,8 @@ if __name__ == "__main__":
         **{f"views-{name}": views(name) for name in mpis},
         **{f"drawn-hdf5-{name}": drawn_hdf5(name) for name in ("serial", "mpich-4", "openmpi-4")},
         "killed": killed, "log-without-room": log_without_room, "ways-log": ways("mpich-4", "log"),
-        "threads": threads, "notes": notes, "trained": trained, "fatal": fatal, "frozen": frozen, "full": full,
+        "threads": threads, "notes": notes, "trained": trained, "fatal": fatal, "frozen": frozen,
+        "full": full,
         "linked-with-hdf5": linked_with_hdf5, "hdf5-ways": hdf5_ways,
         "hdf5-kernels": hdf5_kernels, "differing": differing, "recording": recording,
     })  # fmt: skip

@@ -46,7 +46,8 @@ def parallel_tests(place: Place) -> None:
     use(place, mpi)
     include = [f"-I{SOURCES / part}" for part in ("src", "test", "testpar")]
     helpers = [str(SOURCES / "test" / name) for name in ("h5test.c", "testframe.c")]
-    faults, equal = [], []
+    faults: list[object] = []
+    equal: list[str] = []
     for series in SERIES:
         programs = [compiled(place, mpi, str(SOURCES / "testpar" / f"{name}.c"), "-w", *include,
                              *helpers, *flags, "-lm") for name in series]  # fmt: skip
