@@ -49,6 +49,13 @@ bool encode_tuples(std::span<const std::int64_t> values, std::size_t n, unsigned
 bool decode_tuples(ByteReader& in, std::size_t n, unsigned dims,
                    std::span<std::int64_t> out) noexcept;
 
+// The same where they are tuples and loops of one tuple alone: writes a run of
+// each, which is how many tuples, the first one, and what each next one adds. Returns the number
+// of runs; 0, with `in` as it was, where it is no such sequence, has more runs than there is room
+// for, or is damaged. Takes time in proportion to the bytes.
+std::size_t decode_tuple_runs(ByteReader& in, std::size_t n, unsigned dims,
+                              std::span<std::int64_t> runs) noexcept;
+
 // Leaves `in` where decode_tuples would, without room for the tuples. Takes time in proportion
 // to the bytes, but for the plain and packed forms' n * dims at most.
 bool skip_tuples(ByteReader& in, std::size_t n, unsigned dims) noexcept;

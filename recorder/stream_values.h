@@ -19,7 +19,9 @@ class RunBuilder {
  public:
   // `numbers`: at most kMostRepeatedWords. `memory`: a run takes 2 * numbers + 1 words, and no more
   // runs are made than calls or runs are added.
-  RunBuilder(std::int64_t* memory, unsigned numbers) noexcept : runs_(memory), numbers_(numbers) {}
+  // Of these `runs` are there already.
+  RunBuilder(std::int64_t* memory, unsigned numbers, std::size_t runs = 0) noexcept
+      : runs_(memory), numbers_(numbers), count_(runs) {}
 
   void add(const std::int64_t* first, const std::int64_t* stride, std::uint64_t calls) noexcept;
 
@@ -32,7 +34,7 @@ class RunBuilder {
 
   std::int64_t* runs_;  // calls, first[numbers], stride[numbers] of each
   unsigned numbers_;
-  std::size_t count_ = 0;
+  std::size_t count_;
 };
 
 }  // namespace iotune::recorder

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -34,6 +36,23 @@ class DatasetShares {
                 const recorder::CallArguments& arguments, bool write);
   // A write that HDF5 made itself: within its calls, or outside of all that are recorded.
   void moved_below(FileRecord& file, const recorder::Call& call);
+  void moved_below(std::uint32_t thread, std::uint64_t bytes) { late_.moved_below(thread, bytes); }
+  std::uint64_t take_below(std::uint32_t thread) { return late_.take_below(thread); }
+
+  // `calls` equal transfers, each `steps` (of its hyperslab's start) further than the one before.
+  struct Moves {
+    std::uint64_t calls = 1;
+    std::span<const std::int64_t> steps;
+  };
+  // What transfers of one dataset are whose numbers grow by `steps`; nothing where it is more than
+  // that.
+  std::optional<Moves> moves_of(const recorder::Call& first, std::span<const std::int64_t> steps,
+                                std::uint64_t calls);
+  // Bytes in memory of so many transfers like the first.
+  double bytes_of(const recorder::Call& first, std::uint64_t calls);
+  // Transfers of one dataset; `below` bytes of them went on to the file.
+  void transfer_all(FileRecord& file, const recorder::Call& first, const Moves& moves, bool write,
+                    std::uint64_t nanoseconds, double below);
   // A call of HDF5 that may write what transfers left in its buffers.
   void settle(FileRecord& file, const recorder::Call& call, const CallFacts& facts);
 
@@ -67,21 +86,23 @@ class DatasetShares {
   };
   // One dataset of one call, as the other members made it too.
   struct Transfer {
-    DatasetRecord* record;
-    std::size_t call, place;
-    bool scalar;
+    DatasetRecord* record = nullptr;
+    std::size_t call = 0, place = 0;
+    bool scalar = false;
   };
 
   DatasetRecord* dataset_transfer(FileRecord& file, const recorder::Call& call, Transfer transfer,
                                   const recorder::TransferExtras& extras, bool write,
-                                  std::uint64_t nanoseconds);
-  void add_to(DatasetRecord& dataset, const recorder::TransferExtras& extras, bool scalar);
+                                  std::uint64_t nanoseconds, const Moves& moves);
+  void add_to(DatasetRecord& dataset, const recorder::TransferExtras& extras, bool scalar,
+              const Moves& moves);
   void add_late(const std::vector<LateBytes::Part>& parts);
 
   DatasetVersions& versions_;
   bool alike_;
   const Definitions* definitions_ = nullptr;
   LateBytes late_;
+  recorder::CallArguments arguments_;
   std::map<DatasetRecord*, Share> shares_;
   std::vector<Transfer> transfers_;  // where other members made them too
 };

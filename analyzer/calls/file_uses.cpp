@@ -22,9 +22,10 @@ void FileUses::spend(FileRecord& file, const recorder::Call& call, const CallFac
   use.open = !facts.closes_file;
 }
 
-void FileUses::spend(FileRecord& file, const recorder::StreamTotals& totals) {
+void FileUses::spend(FileRecord& file, const recorder::StreamTotals& totals,
+                     std::uint64_t nanoseconds) {
   Use& use = use_within(file, totals.first_start_ns, totals.last_end_ns);
-  use.nanoseconds += totals.sum_ns;
+  use.nanoseconds += nanoseconds;
   use.open = true;
 }
 

@@ -14,7 +14,8 @@ class FileUses {
  public:
   // Counts the call's time for the file if it is an outermost one.
   void spend(FileRecord& file, const recorder::Call& call, const CallFacts& facts);
-  void spend(FileRecord& file, const recorder::StreamTotals& totals);
+  // Calls of a stream, and their part of its time.
+  void spend(FileRecord& file, const recorder::StreamTotals& totals, std::uint64_t nanoseconds);
   void moved(FileRecord& file, Layer layer, bool write, std::uint64_t bytes);
 
   // Of the process that started then: all was followed. Returns the time in all files.

@@ -11,6 +11,7 @@
 #include "analyzer/calls/walk_needs.h"
 #include "analyzer/datasets/dataset_versions.h"
 #include "analyzer/summary/file_notes.h"
+#include "analyzer/summary/saturating.h"
 #include "recorder/read/access_words.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/call_walk.h"
@@ -50,11 +51,11 @@ class Walk {
   bool follow_group(recorder::ProcessWalk& calls, WalkedCalls& walked) {
     if (!calls.next(group_)) return false;
     count(group_.left_out, walked);
+    shares_.know(owners_.datasets());
     if (!group_.totals.empty()) {
       if (follow_totals(walked)) return true;
       if (!calls.calls_of(group_)) return true;
     }
-    shares_.know(owners_.datasets());
     // Threads may note a dataset down after one of them used it.
     for (const Call* call : group_.calls) {
       const CallSignature* const signature = call->signature();
@@ -189,6 +190,7 @@ class Walk {
     for (const StreamTotals& totals : group_.totals) {
       const Call first = first_call(totals);
       const CallFacts& facts = facts_of(*first.signature());
+      if (asks_of_file(totals) && !has_one_handle(totals)) return false;
       const bool sums = file_of(totals, first) != nullptr && first.signature()->transfer &&
                         !owners_.is_inner(first);
       if (sums && !may_be_summed(totals)) return false;
@@ -202,17 +204,116 @@ class Walk {
       // What HDF5 writes outside of its calls belongs to the datasets that wait for it.
       if (totals.stream->layers == 0 && facts.writes && owners_.is_inner(first)) return false;
     }
+    const double below = late_part();
     for (const StreamTotals& totals : group_.totals) {
       count({totals.calls, totals.first_start_ns, totals.last_end_ns}, walked);
       const Call first = first_call(totals);
+      if (moves_one_dataset(*first.signature())) {
+        transfer_all(totals, below);
+        continue;
+      }
+      if (asks_of_file(totals)) {
+        const std::int32_t owner = owners_.follow(0, first);
+        if (owner != OwnerFollower::kNone) uses_.spend(known_file(owner), totals, totals.sum_ns);
+        continue;
+      }
       FileRecord* const file = file_of(totals, first);
       if (file == nullptr) continue;
-      uses_.spend(*file, totals);
+      uses_.spend(*file, totals, totals.sum_ns);
       if (!first.signature()->transfer || owners_.is_inner(first)) continue;
       const bool write = facts_of(*first.signature()).writes;
       uses_.moved(*file, first.signature()->layer, write, bytes_.follow_all(totals, *file, write));
     }
     return true;
+  }
+
+  // Calls of HDF5 that ask something of what is in a file, as H5Dget_space.
+  static bool asks_of_file(const StreamTotals& totals) {
+    const CallSignature& signature = *totals.stream->signature;
+    return signature.layer == Layer::kHdf5 && !signature.transfer && facts_of(signature).has_file;
+  }
+
+  static bool has_one_handle(const StreamTotals& totals) {
+    const std::int8_t place = totals.stream->signature->meaning.handle_place;
+    if (place < 0 || static_cast<std::size_t>(place) >= totals.width) return false;
+    const auto at = static_cast<std::size_t>(place);
+    const std::int64_t handle = first_call(totals).numbers[at];
+    return recorder::each_run(totals, place, [&](auto numbers, std::uint64_t, std::int64_t step) {
+      return numbers[at] == handle && step == 0;
+    });
+  }
+
+  FileRecord& known_file(std::int32_t owner) {
+    know_files(owners_.files());
+    return *files_[static_cast<std::size_t>(owner)];
+  }
+
+  // How much of each byte that HDF5's transfers of the batch wrote went on to the file. Which of
+  // them it was is not asked for: all that counts in the end is what still waits.
+  double late_part() {
+    const auto thread = static_cast<std::uint32_t>(group_.totals_of->thread);
+    double written = 0;
+    bool any = false;
+    for (const StreamTotals& totals : group_.totals) {
+      const CallSignature& signature = *totals.stream->signature;
+      if (moves_one_dataset(signature)) {
+        any = true;
+        if (!facts_of(signature).writes) continue;
+        recorder::each_stretch(totals, [&](auto first, auto, std::uint64_t calls) {
+          written += shares_.bytes_of(call_of(totals, first), calls);
+          return true;
+        });
+        continue;
+      }
+      const bool inner =
+          totals.stream->layers == kInHdf5 && signature.transfer && facts_of(signature).writes;
+      if (!inner || owners_.of_transfer(first_call(totals)) == OwnerFollower::kNone) continue;
+      const recorder::MovedBytes moved = recorder::moved_bytes(signature);
+      recorder::each_run(totals, -1, [&](auto numbers, std::uint64_t calls, std::int64_t) {
+        shares_.moved_below(thread, saturating_product(moved.of(numbers), calls));
+        return true;
+      });
+    }
+    return any ? static_cast<double>(shares_.take_below(thread)) / std::max(written, 1.0) : 0;
+  }
+
+  static Call call_of(const StreamTotals& totals, std::span<const std::int64_t> numbers) {
+    return {totals.stream.get(), numbers, totals.first_start_ns, 0, 0, true};
+  }
+
+  // HDF5's transfers of single datasets. `below`: of each byte that was written.
+  void transfer_all(const StreamTotals& totals, double below) {
+    const bool write = facts_of(*totals.stream->signature).writes;
+    const std::uint64_t whole_ns = totals.last_end_ns - totals.first_start_ns;
+    std::vector<std::int64_t> numbers(totals.width);
+    std::uint64_t before = 0;
+    const auto part = [&](std::uint64_t all, std::uint64_t calls) {
+      return static_cast<std::uint64_t>(static_cast<unsigned __int128>(all) * calls / totals.calls);
+    };
+    const auto take = [&](Call call, const DatasetShares::Moves& moves) {
+      const std::uint64_t ns =
+          part(totals.sum_ns, before + moves.calls) - part(totals.sum_ns, before);
+      call.start_ns += part(whole_ns, before);
+      before += moves.calls;
+      const std::int32_t owner = owners_.follow(0, call);
+      if (owner == OwnerFollower::kNone) return;
+      FileRecord& file = known_file(owner);
+      uses_.spend(file, totals, ns);
+      shares_.transfer_all(file, call, moves, write, ns,
+                           write ? below * shares_.bytes_of(call, moves.calls) : 0);
+    };
+    recorder::each_stretch(totals, [&](auto first, auto steps, std::uint64_t calls) {
+      const Call call = call_of(totals, first);
+      if (const auto moves = shares_.moves_of(call, steps, calls)) {
+        take(call, *moves);
+        return true;
+      }
+      for (std::uint64_t k = 0; k < calls; ++k) {
+        recorder::numbers_of_call(first, steps, k, numbers);
+        take(call_of(totals, numbers), {});
+      }
+      return true;
+    });
   }
 
   FileTable& table_;

@@ -24,6 +24,10 @@ bool is_of_order(const CallStream& stream) {
   return stream.signature != nullptr && stream.signature->meaning.order;
 }
 
+bool only_asks(const recorder::CallSignature& signature) {
+  return signature.meaning.verb == recorder::Verb::kAsks && !signature.meaning.calls_back;
+}
+
 // Nothing else that Walk does depends on calls of POSIX that a library made for itself, nor on its
 // transfers of MPI-IO, but where they open files.
 bool is_left_out(const CallStream& stream) {
@@ -42,11 +46,11 @@ bool is_left_out(const CallStream& stream) {
   }
 }
 
-// Calls whose order does not matter, where there are no others: transfers, and what is made on
-// descriptors but for their opening and closing.
+// Calls whose order does not matter, where there are no others: transfers, what is made on
+// descriptors but for their opening and closing, and HDF5's calls on what is in memory alone.
 bool is_counted_in_totals(const CallStream& stream) {
   if (is_left_out(stream)) return true;
-  if (stream.signature == nullptr || is_write_of_hdf5(stream)) return false;
+  if (stream.signature == nullptr) return false;
   const CallFacts& facts = facts_of(*stream.signature);
   switch (stream.signature->layer) {
     case Layer::kPosix:
@@ -54,12 +58,20 @@ bool is_counted_in_totals(const CallStream& stream) {
       return !facts.waits_for_note && !facts.closes_file;
     case Layer::kMpiIo:
       return stream.signature->transfer;
+    case Layer::kHdf5:
+      return stream.layers == 0 && (!facts.has_file || moves_one_dataset(*stream.signature) ||
+                                    only_asks(*stream.signature));
     default:
       return false;
   }
 }
 
 }  // namespace
+
+bool moves_one_dataset(const recorder::CallSignature& signature) {
+  return signature.layer == Layer::kHdf5 && signature.transfer && facts_of(signature).of_dataset &&
+         signature.meaning.result_place != recorder::CallMeaning::kNowhere;
+}
 
 recorder::WalkNeeds walk_needs() {
   return {is_counted_in_totals, is_left_out, is_of_order};

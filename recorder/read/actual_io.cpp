@@ -30,12 +30,14 @@ const char* collective_cause_text(std::size_t bit) {
   return kCauses[std::min(bit, kCollectiveCauses - 1)];
 }
 
-void ActualCounts::add(const TransferExtras::Actual& actual) {
+void ActualCounts::add(const TransferExtras::Actual& actual, std::uint64_t transfers) {
   const auto mode = static_cast<std::size_t>(actual.io_mode);
-  ++modes[std::min(mode, kActualModes - 1)];
+  modes[std::min(mode, kActualModes - 1)] += transfers;
   const auto bits = static_cast<std::uint64_t>(actual.global_cause);
-  for (std::size_t bit = 0; bit + 1 < kCollectiveCauses; ++bit) causes[bit] += bits >> bit & 1;
-  if (bits >> (kCollectiveCauses - 1) != 0) ++causes[kCollectiveCauses - 1];
+  for (std::size_t bit = 0; bit + 1 < kCollectiveCauses; ++bit) {
+    if ((bits >> bit & 1) != 0) causes[bit] += transfers;
+  }
+  if (bits >> (kCollectiveCauses - 1) != 0) causes[kCollectiveCauses - 1] += transfers;
 }
 
 void ActualCounts::add(const ActualCounts& other) {

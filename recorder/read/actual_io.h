@@ -21,7 +21,7 @@ struct ActualCounts {
   std::array<std::uint64_t, kActualModes> modes{};
   std::array<std::uint64_t, kCollectiveCauses> causes{};
 
-  void add(const TransferExtras::Actual& actual);
+  void add(const TransferExtras::Actual& actual, std::uint64_t transfers = 1);
   void add(const ActualCounts& other);
 };
 

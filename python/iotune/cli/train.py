@@ -434,6 +434,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "descriptor": outcome.case.descriptor,
         "platform": outcome.platform,
         "default_seconds": outcome.default_seconds,
+        "replays": outcome.runs,
         "candidates": [
             {
                 "settings": one.candidate.settings,

@@ -19,6 +19,9 @@ namespace {
 constexpr std::uint64_t kMaxCalls = 1U << 21U;
 constexpr std::uint64_t kMaxValues = 1U << 23U;
 
+// What is tried to be read as runs before it is read as tuples.
+constexpr std::uint64_t kMostRunsOfTuples = 256;
+
 struct Times {
   std::uint64_t calls, exact, first_start, last_end, sum, least, largest;
   bool every_time_exact;
@@ -144,6 +147,11 @@ class Decoder {
     const std::uint8_t form = in_.u8();
     if (form == kValuesAsTuples) {
       const bool wide = numbers > patterns::kMaxDims;
+      if (!wide && 2 * numbers < patterns::kMaxDims) {
+        read.resize(std::min(most_runs(calls), kMostRunsOfTuples) * (2 * numbers + 1));
+        read.resize(patterns::decode_tuple_runs(in_, calls, numbers, read) * (2 * numbers + 1));
+        if (!read.empty()) return true;
+      }
       values.resize(numbers * calls);
       return patterns::decode_tuples(in_, wide ? values.size() : calls, wide ? 1 : numbers, values);
     }
@@ -189,6 +197,10 @@ class Decoder {
     if (calls != count_) return false;
     for (std::size_t i = 0; i < read.size(); ++i) {
       const Times& times = times_[i];
+      if (runs_[i].empty()) {
+        runs_[i] = runs_of(read[i]->numbers, width_[i], times.calls);
+        if (!runs_[i].empty()) read[i]->numbers = {};
+      }
       totals.push_back({std::move(read[i]), width_[i], times.calls, times.first_start,
                         times.last_end, times.sum, std::move(runs_[i])});
     }

@@ -23,6 +23,10 @@ void any_bytes(std::span<const std::byte> bytes, std::size_t n, unsigned dims) {
   require(ok == !in.failed());
   ByteReader over(bytes);
   require(skip_tuples(over, n, dims) == ok && (!ok || over.bytes_used() == in.bytes_used()));
+  Values runs(n * (2 * std::size_t{dims} + 1));
+  ByteReader by_runs(bytes);
+  const bool has_runs = decode_tuple_runs(by_runs, n, dims, runs) > 0;
+  require(!has_runs || (ok && by_runs.bytes_used() == in.bytes_used()));
 }
 
 void any_values(std::span<const std::byte> bytes, unsigned dims, unsigned options) {

@@ -16,10 +16,47 @@ using recorder::BlockType;
 using recorder::CallNumber;
 
 constexpr std::int64_t kType = 1275068685, kFile = 777, kOther = 778, kUnseen = 779;
+constexpr std::int64_t kHdf5File = 900, kRows = 901, kColumns = 902;
+constexpr std::uint8_t kInHdf5 = bit_of(Layer::kHdf5);
 constexpr std::uint8_t kInMpi = bit_of(Layer::kMpiIo);
 
 class Process {
  public:
+  void open_hdf5() {
+    control(CallNumber::kH5Fcreate, {2, 0, 0, kHdf5File}, "x.h5");
+    note(4, kHdf5File, 0, "/scratch/x.h5");
+    ring_.add(CallNumber::kiotune_file, time(0), {7}, {8, 3}, "/scratch/x.h5", true, kInHdf5);
+    for (const std::int64_t id : {kRows, kColumns}) {
+      control(CallNumber::kH5Dcreate2, {kHdf5File, 5, 6, 0, 0, 0, id}, "d");
+      const std::string names = std::string("/scratch/x.h5") + '\0' + "/d" + std::to_string(id);
+      ring_.add(CallNumber::kiotune_dataset, time(0), {id}, {id, 8, 0, 1, 0, 2, 500, 500, -1},
+                names, true, kInHdf5);
+    }
+  }
+  // Rows or columns of so many, each `step` after the one before; every fourth is seen below.
+  void write_rows(std::int64_t id, std::int64_t first, std::int64_t step, int count, bool buffers) {
+    for (int i = 0; i < count; ++i) {
+      control(CallNumber::kH5Dget_space, {id, 1000 + i});
+      if (i % 4 == 3 || !buffers) {
+        const std::int64_t bytes = buffers ? 3000 : 1000;
+        ring_.add(CallNumber::kpwrite, time(10), {8, 7}, {bytes, 4096 * i, bytes}, {}, false,
+                  kInHdf5);
+      }
+      const std::int64_t at = first + step * i;
+      std::vector<std::int64_t> numbers{id, 5, 6, 1000 + i, 0, 0, id, 0, 8, 125, 2, 2};
+      if (id == kRows) {
+        numbers.insert(numbers.end(), {at, 0, 1, 1, 1, 125, 1, 1});
+      } else {
+        numbers.insert(numbers.end(), {0, at, 1, 1, 125, 1, 1, 1});
+      }
+      ring_.add(CallNumber::kH5Dwrite, time(40), {}, numbers);
+    }
+  }
+  void close_hdf5() {
+    ring_.add(CallNumber::kpwrite, time(10), {8, 7}, {3000, 0, 3000}, {}, false, kInHdf5);
+    control(CallNumber::kH5Fflush, {kHdf5File, 1, 0});
+    control(CallNumber::kH5Fclose, {kHdf5File, 0});
+  }
   void open() {
     control(CallNumber::kopen, {66, 0, 5}, "/scratch/posix.dat");
     note(1, 5, 3, "/scratch/posix.dat");
@@ -135,6 +172,54 @@ TEST(BatchTotals, DrawnBatchesAreWhatTheirCallsAre) {
     ASSERT_EQ(by_batches(path), to_json(*whole)) << "seed " << seed;
     ASSERT_EQ(in_steps(path), to_json(*whole)) << "seed " << seed;
   }
+}
+
+TEST(BatchTotals, RowsOfHdf5AreWhatTheirCallsAre) {
+  const made::Folder folder;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    std::mt19937_64 draw(seed);
+    const auto one_of = [&](std::uint64_t count) {
+      return static_cast<std::int64_t>(draw() % count);
+    };
+    Process process;
+    process.open_hdf5();
+    process.end_batch();
+    for (int batch = 0; batch < 4; ++batch) {
+      const std::int64_t id = kRows + one_of(2), step = one_of(5) - 1;
+      process.write_rows(id, 100 + 40 * batch, step, 40, one_of(2) == 0);
+      if (one_of(3) == 0) process.write_rows(id, 3 * one_of(30), 1 + one_of(3), 9, true);
+      process.end_batch();
+    }
+    process.close_hdf5();
+    process.end_batch();
+    const std::string path = folder.file("t.iotrace", process.trace());
+    const Result<RunSummary> whole = summarize(path);
+    ASSERT_TRUE(whole) << whole.error().text();
+    ASSERT_EQ(whole->files.size(), 1U);
+    ASSERT_GE(whole->files[0].datasets.size(), 1U);
+    ASSERT_EQ(by_batches(path), to_json(*whole)) << "seed " << seed;
+    ASSERT_EQ(in_steps(path), to_json(*whole)) << "seed " << seed;
+  }
+}
+
+// Call by call the time would be asked for once in 256 of them.
+TEST(BatchTotals, ABlockOfRowsIsOneStep) {
+  const made::Folder folder;
+  Process process;
+  process.open_hdf5();
+  process.end_batch();
+  for (int batch = 0; batch < 10; ++batch) {
+    process.write_rows(kRows, 1000 * batch, 1, 1000, true);
+    process.end_batch();
+  }
+  process.close_hdf5();
+  process.end_batch();
+  const std::string path = folder.file("t.iotrace", process.trace());
+  Result<ResumableSummary> summary = ResumableSummary::open(path, 0);
+  ASSERT_TRUE(summary);
+  int asked = 0;
+  ASSERT_TRUE(summary->go_on([&] { return ++asked < 0; }));
+  EXPECT_LE(asked, 10 + 3);
 }
 
 // Call by call the time would be asked for some 140 times.

@@ -16,6 +16,38 @@ Bytes encode(const Values& values, unsigned dims, EncodeOptions options) {
   return bytes;
 }
 
+namespace {
+
+struct Runs {
+  std::size_t count;
+  std::size_t bytes_used;
+  Values values;
+};
+
+Runs decode_runs(const Bytes& bytes, std::size_t n, unsigned dims) {
+  const std::size_t width = 2 * std::size_t{dims} + 1;
+  Values runs(n * width);
+  ByteReader in(bytes);
+  Runs read{decode_tuple_runs(in, n, dims, runs), in.bytes_used(), {}};
+  for (std::size_t at = 0; at < read.count * width; at += width) {
+    for (std::int64_t k = 0; k < runs[at]; ++k) {
+      for (unsigned d = 0; d < dims; ++d) {
+        const auto moved =
+            static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(runs[at + 1 + dims + d]);
+        read.values.push_back(
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(runs[at + 1 + d]) + moved));
+      }
+    }
+  }
+  return read;
+}
+
+}  // namespace
+
+std::size_t runs_in(const Bytes& bytes, std::size_t n, unsigned dims) {
+  return decode_runs(bytes, n, dims).count;
+}
+
 Read decode(const Bytes& bytes, std::size_t n, unsigned dims) {
   Read read;
   read.values.assign(n * dims, 0x5a5a5a5a);
@@ -26,6 +58,12 @@ Read decode(const Bytes& bytes, std::size_t n, unsigned dims) {
   EXPECT_EQ(skip_tuples(over, n, dims), ok);
   if (ok) {
     EXPECT_EQ(over.bytes_used(), in.bytes_used());
+  }
+  const Runs runs = decode_runs(bytes, n, dims);
+  EXPECT_TRUE(ok || runs.count == 0);
+  EXPECT_EQ(runs.bytes_used, runs.count > 0 ? in.bytes_used() : 0);
+  if (runs.count > 0) {
+    EXPECT_TRUE(runs.values == read.values);
   }
   read.ok = ok && in.bytes_left() == 0;
   return read;

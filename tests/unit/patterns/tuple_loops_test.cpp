@@ -293,5 +293,19 @@ TEST(TupleLoops, encodings_follow_each_other) {
   EXPECT_EQ(in.bytes_left(), 0U);
 }
 
+// A hundred million tuples are as long as one loop.
+TEST(TupleLoops, simple_loops_are_read_as_runs) {
+  Values values;
+  for (std::int64_t i = 0; i < 1000; ++i) values.insert(values.end(), {64 * i, 64});
+  for (std::int64_t i = 0; i < 500; ++i) values.insert(values.end(), {7 - 5 * i, 8});
+  values.insert(values.end(), {3, 3, 1000, 4});
+  for (std::int64_t i = 0; i < 300; ++i) values.insert(values.end(), {9 - 5 * i, 1});
+  EXPECT_LE(testing::runs_in(encode(values, 2), values.size() / 2, 2), 7U);
+  EXPECT_GE(testing::runs_in(encode(values, 2), values.size() / 2, 2), 3U);
+  Values nested;
+  for (std::int64_t i = 0; i < 1000; ++i) nested.push_back(i / 10 * 1000 + i % 10);
+  EXPECT_EQ(testing::runs_in(encode(nested, 1), 1000, 1), 0U);
+}
+
 }  // namespace
 }  // namespace iotune::patterns
