@@ -20,10 +20,11 @@ namespace {
 
 constexpr std::int64_t kFlushIntervalNs = 5'000'000'000;
 
-// Of a container: nobody has a log in it.
-bool is_empty(const std::string& place) noexcept {
-  logstore::FoundContainer found;
+// Of a container: no rank of any run uses it, and nobody has a log in it. While `found` lives none
+// begins to use it, where the file system has locks.
+bool is_unused(const std::string& place, logstore::FoundContainer& found) noexcept {
   if (logstore::find_container(place.c_str(), false, found) != 0) return false;
+  if (flock(found.description.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   const auto names = logstore::list_container(found.directory.get(), 1);
   return names && names->writers.empty();
 }
@@ -52,7 +53,8 @@ const char* Journal::make(const std::string& place, const char* name) noexcept {
   const logstore::Description description{logstore::random_id(),
                                           std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec};
   const int wrong = logstore::make_container(place, description, file.st_mode & 0777, false);
-  if (wrong == 0 || (wrong == -EEXIST && is_empty(place))) return nullptr;
+  logstore::FoundContainer found;
+  if (wrong == 0 || (wrong == -EEXIST && is_unused(place, found))) return nullptr;
   return wrong == -EEXIST
              ? "another run has a log beside it, or left one that `iotune log flatten` "
                "writes into it"
@@ -61,7 +63,8 @@ const char* Journal::make(const std::string& place, const char* name) noexcept {
 
 void Journal::remove(const std::string& place) noexcept {
   try {
-    if (is_empty(place)) logstore::remove_what_was(place);
+    logstore::FoundContainer found;
+    if (is_unused(place, found)) logstore::remove_what_was(place);
   } catch (const std::bad_alloc&) {
     // It stays, empty.
   }

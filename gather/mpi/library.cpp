@@ -124,9 +124,11 @@ const char* begin_journal(Word comm, const char* name, std::string& place,
   }
   if (g_mpi.MPI_Comm_rank(comm, &rank) == 0 && rank == 0 && refusal == nullptr) {
     refusal = Journal::make(place, name);
+    // At once: another run that finds an empty container which nobody uses takes it.
+    if (refusal == nullptr) journal = Journal::open(place);
   }
   if (!all_say(comm, refusal == nullptr)) return refusal != nullptr ? refusal : kByAnotherRank;
-  journal = Journal::open(place);
+  if (journal == nullptr) journal = Journal::open(place);
   return journal != nullptr ? nullptr : "the log beside it could not be opened";
 }
 
@@ -140,7 +142,11 @@ const char* gather_with_all(Word comm, Word handle, const OpenCall& call,
   std::unique_ptr<Journal> journal;
   if (logs) {
     const char* const refusal = begin_journal(comm, call.name, place, journal);
-    if (!all_say(comm, refusal == nullptr)) return refusal != nullptr ? refusal : kByAnotherRank;
+    if (!all_say(comm, refusal == nullptr)) {
+      journal.reset();
+      Journal::remove(place);
+      return refusal != nullptr ? refusal : kByAnotherRank;
+    }
   }
   {
     const FailingOpensReturn quiet;
