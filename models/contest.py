@@ -10,8 +10,10 @@ from iotune.models.measuring.race import (
     DEFAULT,
     FEWEST_ROUNDS,
     MOST_JOINED,
+    Mechanisms,
     Race,
     joinable,
+    kind_of,
     most_runs,
 )
 from iotune.models.options import Options, Progress
@@ -23,8 +25,8 @@ from iotune.errors import Error
 
 # A smaller gain is not worth a setting.
 _WORTHWHILE = 1.02
-# A replay under settings that are as far behind the default must not hold up the others: its start
-# has so many seconds to itself.
+# A replay under settings that are as far behind the fastest so far must not hold up the others: its
+# start has so many seconds to itself.
 _HOPELESS, _START_SECONDS = 4.0, 10.0
 
 
@@ -67,7 +69,7 @@ class Contest:
         for name, one in measured.items():
             if one.effect == "applied":
                 one.gain = race.gain(name, len(measured))
-        times = [one[DEFAULT] for one in race.rounds] if finalists else []
+        times = [one[DEFAULT] for one in race.rounds]
         outcome = Outcome(
             self._bench.case,
             {},
@@ -77,8 +79,7 @@ class Contest:
             notes=list(self._bench.notes),
         )
         outcome.trials = trials_of(race.rounds, measured)
-        fewest = FEWEST_ROUNDS if self._in_time else 1
-        best = to_confirm({name: measured[name] for name in finalists}, race.speed, fewest)
+        best = to_confirm({name: measured[name] for name in finalists}, race.speed)
         if best is not None:
             spare_rounds = max(0, race_runs - race.runs) // 2
             if not self._in_time:
@@ -96,9 +97,13 @@ class Contest:
         began = time.monotonic()
         self._bench.settle()
         self._race_began = time.monotonic()
-        passed = self._race_began - began
-        self._hopeless_seconds = min(TIMEOUT_SECONDS, _START_SECONDS + _HOPELESS * passed)
+        self._limit_to(self._race_began - began)
         self._progress("", 0)
+
+    def _limit_to(self, passed_seconds: float) -> None:
+        """A replay that is raced for the first time may take some times as long as this one."""
+        limit_seconds = _START_SECONDS + _HOPELESS * passed_seconds
+        self._hopeless_seconds = min(self._hopeless_seconds, limit_seconds)
 
     def _finalists(self) -> Sequence[str]:
         names = list(self._measured)
@@ -109,7 +114,8 @@ class Contest:
                     break
             return names
         try:
-            return self._race.run_all(names, self._options.rounds, self._join)
+            kinds = {name: kind_of(self._measured[name].candidate.settings) for name in names}
+            return self._race.run_all(names, self._options.rounds, self._join, Mechanisms(kinds))
         except OutOfTime:
             if not self._race.rounds:
                 raise
@@ -126,6 +132,7 @@ class Contest:
         if self._time_is_over():
             raise OutOfTime
         self._runs_made += 1
+        began = time.monotonic()
         if name == DEFAULT:
             seconds, _ = self._bench.measured(DEFAULT, Candidate())
         else:
@@ -136,6 +143,8 @@ class Contest:
             # The first of its runs tells: all of them carry the same settings.
             if seconds is None or not one.effect:
                 one.effect = effect
+        if seconds is not None:
+            self._limit_to(time.monotonic() - began)
         self._progress("", 0)
         leader = self._race.leader()
         if leader is not None:
@@ -158,28 +167,32 @@ class Contest:
 
         It is proven where it is better in these rounds, which did not choose it, and where all that
         it ran, those of the race included, leave no doubt. The race alone flatters the best of
-        many, and a few fresh rounds alone prove no gain below a fifth. Where they leave doubt, the
-        rounds follow that the race was allowed and did not need.
+        many. A few fresh rounds are enough where each of them says the same; where they leave
+        doubt, others follow: at most those that are asked for, and those that the race was allowed
+        and did not need.
         """
         best, options = self._measured[name], self._options
         raced = self._race.rounds_of(name)
         times: dict[str, list[float]] = {DEFAULT: [], name: []}
         arms = {DEFAULT: lambda: self._seconds(DEFAULT, Candidate()),
                 name: lambda: self._seconds(name, best.candidate)}  # fmt: skip
-        for look, rounds in enumerate((options.rounds, spare_rounds)):
-            if rounds == 0:
-                break
-            self._progress("confirming" if look == 0 else "confirming, in doubt", 2 * rounds)
-            seed = options.seed + 1 + look
-            more = measure_rounds(arms, rounds, seed, lambda: self._progress("", 0))
+        rounds, wanted = 0, min(FEWEST_ROUNDS, options.rounds)
+        while wanted:
+            self._progress("confirming", 2 * wanted)
+            seed = options.seed + 1 + rounds
+            more = measure_rounds(arms, wanted, seed, lambda: self._progress("", 0))
             for arm, seconds in more.items():
                 times[arm] += seconds
-            fresh = compare_ranks(times[DEFAULT], times[name])
+            rounds += wanted
+            fresh = compare_ranks(times[DEFAULT], times[name], STORED)
             default, own = ([one[arm] for one in raced] + times[arm] for arm in (DEFAULT, name))
             gain = compare_ranks(default, own, STORED)
+            is_early = rounds < options.rounds
             proven = fresh.ratio >= _WORTHWHILE and gain.clears_one
-            if proven or gain.ratio < _WORTHWHILE:
-                break
+            proven = proven and (fresh.clears_one or not is_early)
+            hopeless = gain.ratio < _WORTHWHILE or fresh.ratio < 1
+            is_last = rounds >= options.rounds + spare_rounds
+            wanted = 0 if proven or hopeless or is_last else 1
         outcome.confirmed = gain
         if proven:
             outcome.winner, outcome.winning_arm = best, name
@@ -196,21 +209,13 @@ class Contest:
         return seconds
 
 
-def to_confirm(
-    finalists: Mapping[str, Measured], speed: Callable[[str], float], fewest: int = FEWEST_ROUNDS
-) -> str | None:
+def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float]) -> str | None:
     """The finalist worth rounds of its own; None where none was better than default by far enough.
-
-    Of those with `fewest` rounds in the race.
 
     The fastest, not the one whose interval lies highest: after a few rounds that is luck, and
     the rounds to come prove it anyway.
     """
-    raced = {
-        name: one.gain
-        for name, one in finalists.items()
-        if one.gain is not None and one.gain.rounds >= fewest
-    }
+    raced = [name for name, one in finalists.items() if one.gain is not None]
     fastest = max(map(speed, raced), default=0.0)
     if fastest < _WORTHWHILE:
         return None

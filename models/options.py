@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from iotune.models.cases import Case
+from iotune.models.lessons import Lessons
 from iotune.models.replays.preceding_files import Answers
 from iotune.models.replays.run_journal import RunJournal
 from iotune.models.settings.candidates import Candidate
@@ -41,5 +42,7 @@ class Options:
     journal: Callable[[Case, Sequence[str]], RunJournal | None] = lambda case, candidates: None
     # What was fitted to a file system's response times; None: nothing is known.
     latency_of: LatencyOf = lambda _: None
+    # Of the patterns that were trained before.
+    lessons: Lessons = field(default_factory=Lessons)
     # Why a candidate of a case may not be tried in a directory; "" where it may.
     refusal: Callable[[Case, Path, Candidate], str] = lambda case, directory, candidate: ""

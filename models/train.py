@@ -101,7 +101,7 @@ def _train(
     members.append((last, replay.parts_of(plan.files[-1].path)))
     case, of_case = case_with_most_bytes(members, replay, plan)
     shape = case_on_storage(case, shape_of(case, of_case, filesystem), directory, options)
-    tried = _allowed(_within_reach(case, shape, options), case, directory, options)
+    tried = _worth_a_run(case, shape, directory, options)
     found = searched(case, of_case, replay, shape, directory, mpi, replayer, options, progress)
     # Candidates by mechanism run on beside those that the search found.
     tried = (*found.candidates, *(one for one in tried if one not in found.candidates))
@@ -156,7 +156,7 @@ def train_calls(
             bench.journal = options.journal(case, [])
             shape = shape_of_calls(case, written.needed_bytes, filesystem)
             shape = case_on_storage(case, shape, directory, options)
-            tried = _allowed(_within_reach(case, shape, options), case, directory, options)
+            tried = _worth_a_run(case, shape, directory, options)
             return _measured(bench, case, shape, tried, directory, options, progress)
 
 
@@ -169,6 +169,7 @@ def _measured(
     allowed = frozenset(one.text for one in space(shape))
     outcome = Contest(bench, tried, partners, allowed, options, progress).outcome()
     outcome.platform = _platform(bench, core.filesystem_of(directory))
+    options.lessons.learn(outcome)
     outcome.runs, outcome.moved_bytes = bench.runs, bench.moved_bytes
     if bench.journal is not None:
         if bench.journal.resumed:
@@ -177,6 +178,14 @@ def _measured(
             )
         bench.journal.done()
     return outcome
+
+
+def _worth_a_run(
+    case: Case, shape: Shape, directory: Path, options: Options
+) -> tuple[Candidate, ...]:
+    """Candidates in the order in which they are raced. Raises OutOfReach where there is none."""
+    tried = _allowed(_within_reach(case, shape, options), case, directory, options)
+    return tried if options.chosen else options.lessons.applied_to(case, tried)
 
 
 def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate, ...]:

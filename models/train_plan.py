@@ -60,9 +60,9 @@ class Allowance:
         self.moved_bytes = None if self.moved_bytes is None else self.moved_bytes - moved_bytes
 
 
-def estimate(cases: Sequence[Case], options: Options) -> Estimate:
-    """What the cases of one group take."""
-    arms = len(options.chosen) or options.budget
+def estimate(cases: Sequence[Case], options: Options, candidates: int = 0) -> Estimate:
+    """What the cases of one group take, with so many candidates; 0: as many as there may be."""
+    arms = len(options.chosen) or min(candidates or options.budget, options.budget)
     runs = 1 + most_runs(arms, options.rounds)
     if options.chosen:
         runs = 1 + (1 + arms) * options.rounds + 2 * options.rounds

@@ -163,6 +163,25 @@ struct Frees {
   }
 };
 
+// Reads what all ranks wrote to an object, or names it anew. HDF5 demands that all ranks of the
+// file that is changed make the call; not those of another one that is copied from.
+template <Name kName, typename... Arguments>
+struct Copies {
+  static inline int (*real)(Hid, const char*, Hid, const char*, Arguments...) = nullptr;
+  static int own(Hid from, const char* name, Hid to, const char* new_name,
+                 Arguments... arguments) noexcept {
+    if (!is_past()) {
+      const Turn turn;
+      constexpr Hid kSameLocation = 0;
+      GatheredHdf5File* const file =
+          g_hdf5_files.of_file(file_of_object(to == kSameLocation ? from : to));
+      if (file != nullptr) file->flush(GatheredHdf5File::Says::kNothing);
+      let_all_out();
+    }
+    return real(from, name, to, new_name, arguments...);
+  }
+};
+
 std::span<const Entry> own_calls() noexcept {
   static const Entry list[] = {
       entry<Create>("H5Fcreate"),
@@ -185,6 +204,9 @@ std::span<const Entry> own_calls() noexcept {
       entry<Frees<"H5Odecr_refcount">>("H5Odecr_refcount"),
       entry<Frees<"H5Dset_extent", const std::uint64_t*>>("H5Dset_extent"),
       entry<Frees<"H5Dextend", const std::uint64_t*>>("H5Dextend"),
+      entry<Copies<"H5Gmove2">>("H5Gmove2"),
+      entry<Copies<"H5Lmove", Hid, Hid>>("H5Lmove"),
+      entry<Copies<"H5Ocopy", Hid, Hid>>("H5Ocopy"),
       entry<Stops<"H5Fset_mpi_atomicity", int, Hid, bool>>("H5Fset_mpi_atomicity"),
       entry<Stops<"H5Fstart_swmr_write", int, Hid>>("H5Fstart_swmr_write"),
       entry<Stops<"H5Fmount", int, Hid, const char*, Hid, Hid>>("H5Fmount"),

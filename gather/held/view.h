@@ -33,6 +33,8 @@ class View {
   bool set(const Shape& shape, std::span<const PieceLoop> loops);
   void forget() noexcept { etype_bytes_ = 0; }
 
+  // One piece without an end. False of one that is not known.
+  bool is_dense() const noexcept { return is_known() && is_dense_; }
   bool is_known() const noexcept { return etype_bytes_ > 0; }
   std::int64_t etype_bytes() const noexcept { return etype_bytes_; }
   // Of `bytes` of a transfer: what lies in one piece of the file, on average.

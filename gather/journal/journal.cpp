@@ -20,13 +20,6 @@ namespace {
 
 constexpr std::int64_t kFlushIntervalNs = 5'000'000'000;
 
-// Without the name of a driver.
-const char* path_of(const char* name) noexcept {
-  struct stat status {};
-  const char* const colon = std::strchr(name, ':');
-  return colon != nullptr && lstat(name, &status) != 0 ? colon + 1 : name;
-}
-
 // Of a container: nobody has a log in it.
 bool is_empty(const std::string& place) noexcept {
   logstore::FoundContainer found;
@@ -36,6 +29,12 @@ bool is_empty(const std::string& place) noexcept {
 }
 
 }  // namespace
+
+const char* Journal::path_of(const char* name) noexcept {
+  struct stat status {};
+  const char* const colon = std::strchr(name, ':');
+  return colon != nullptr && lstat(name, &status) != 0 ? colon + 1 : name;
+}
 
 std::string Journal::place_of(const char* name) {
   const std::string path = path_of(name);

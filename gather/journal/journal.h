@@ -14,6 +14,8 @@ namespace iotune::gather {
 
 class Journal {
  public:
+  // The file that MPI calls `name`, without the name of a driver.
+  static const char* path_of(const char* name) noexcept;
   // DIRECTORY/.NAME.iotune of the file that MPI calls `name`, which may begin with the name of a
   // driver: "ufs:/scratch/f". Empty: its name would be too long. Throws std::bad_alloc.
   static std::string place_of(const char* name);
@@ -34,7 +36,7 @@ class Journal {
   bool add(std::int64_t offset, const void* bytes, std::size_t size) noexcept;
   // What was added so far leaves: what comes next gets a log of its own. After a clear().
   void begin_leaving() noexcept { leaving_ = std::move(writer_); }
-  // All that left is in the file. Without it the log stays for `iotune log flatten`.
+  // What left is in the file, or will never be. Without it the log stays for `iotune log flatten`.
   void clear() noexcept;
 
  private:

@@ -139,13 +139,16 @@ int GatheredFile::write_runs(const std::vector<Run>& runs, const std::byte* data
 void GatheredFile::begin_leaving() noexcept {
   const std::lock_guard lock(state_);
   held_.swap(leaving_);
-  if (journal_ != nullptr && !leaving_.empty()) journal_->begin_leaving();
+  if (journal_ == nullptr) return;
+  journal_->begin_leaving();
+  if (leaving_.empty()) journal_->clear();  // it may have parts of calls that were not held
 }
 
 int GatheredFile::end_leaving(int wrong) noexcept {
   const std::lock_guard lock(state_);
   leaving_.clear();
-  if (journal_ != nullptr && wrong == 0) journal_->clear();
+  // Also after an error, which the program gets: what it writes there next is newer.
+  if (journal_ != nullptr) journal_->clear();
   if (wrong != 0) unsaid_ = wrong;
   if (wrong_ == 0) wrong_ = wrong;
   return wrong;
@@ -240,7 +243,9 @@ int GatheredFile::write_ranges(Exchange& exchange, const Ascending& pieces,
     type = 0;
   }
   none_went = type == 0;
-  // Collective from here on, whatever was wrong.
+  // Collective from here on, whatever was wrong. No rank makes another call meanwhile, and locks of
+  // whole views would make the ranks write one after the other.
+  if (locks_) g_mpi.MPI_File_set_atomicity(opened_.second, 0);
   const bool writes = !none_went && !in_view.empty();
   int wrong = g_mpi.MPI_File_set_view(opened_.second, writes ? in_view.front().offset : 0, mpi.byte,
                                       writes ? type : mpi.byte, "native", mpi.info_null);
@@ -257,6 +262,7 @@ int GatheredFile::write_ranges(Exchange& exchange, const Ascending& pieces,
     ++account_.counts.exchange_calls;
   }
   g_mpi.MPI_File_set_view(opened_.second, 0, mpi.byte, mpi.byte, "native", mpi.info_null);
+  if (locks_) g_mpi.MPI_File_set_atomicity(opened_.second, 1);
   if (writes) g_mpi.MPI_Type_free(&type);
   return wrong;
 }
@@ -315,6 +321,8 @@ int GatheredFile::flush() noexcept {
       none_went ? write_runs(pieces.runs, pieces.data, counts.piece_writes, counts.piece_bytes) : 0;
   end_leaving(wrong != 0 ? wrong : late);
   unsaid_ = late;
+  // No rank writes newer bytes while another's log has the older ones.
+  if (journal_ != nullptr) all_say(opened_.comm, true);
   return agreed != 0 ? agreed : said;
 }
 

@@ -1,5 +1,8 @@
 #include "gather/mpi/gathered_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -9,6 +12,22 @@
 
 namespace iotune::gather {
 namespace {
+
+bool locks_work(const char* name, const FileIdentity& identity, Descriptor& trial) noexcept {
+  if (trial.get() < 0) {
+    trial = Descriptor(open(Journal::path_of(name), O_WRONLY | O_CLOEXEC));
+  }
+  struct stat status {};
+  if (fstat(trial.get(), &status) != 0 ||
+      !(FileIdentity{status.st_dev, status.st_ino} == identity)) {
+    return false;
+  }
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  return fcntl(trial.get(), F_GETLK, &lock) == 0;
+}
 
 // Larger ones gain nothing: in one piece of the file, or in all.
 constexpr std::int64_t kMostBytesOfAPiece = std::int64_t{64} << 10U;
@@ -87,7 +106,8 @@ GatheredFile::GatheredFile(const Opened& opened, const GatherHost& host, Budget&
                            std::unique_ptr<Journal> journal)
     : opened_(opened),
       host_(host),
-      exchanges_(host.exchanges(opened.name) && host.joins_rightly(opened.second)),
+      sieves_(host.exchanges(opened.name)),
+      exchanges_(sieves_ && host.joins_rightly(opened.second)),
       held_(budget),
       leaving_(budget),
       journal_(std::move(journal)) {
@@ -160,7 +180,10 @@ bool GatheredFile::hold(std::int64_t offset, const ProgramBytes& from, void* sta
     set_count(status, bytes);
     return true;
   }
-  if (may_touch(range)) return leave(why);
+  // The log may have a part of the call's bytes. It ends before the call: who writes there next may
+  // write newer ones.
+  const bool logged = journal_ != nullptr && (why == NotHeld::kLog || why == NotHeld::kMemory);
+  if (logged || may_touch(range)) return leave(why);
   const std::lock_guard lock(state_);
   account_.count(why);
   return false;
@@ -227,6 +250,27 @@ bool GatheredFile::serve_at_pointer(const ProgramBytes& to, void* status) noexce
 
 void GatheredFile::view_is(std::int64_t displacement, Word etype, Word filetype,
                            const char* datarep) noexcept {
+  follow(displacement, etype, filetype, datarep);
+  lock_pieces_beside_holes();
+}
+
+// Through a view with holes ROMIO reads what lies between, and writes it back: under a lock. What
+// this rank writes meanwhile, piece by piece, would be lost. In atomic mode it waits for that lock.
+// Where a file system has no locks such a call is refused, and nothing waits for any.
+void GatheredFile::lock_pieces_beside_holes() noexcept {
+  if (!sieves_) return;
+  // Whether no view has holes, and whether all ranks can lock.
+  const std::int64_t own[2] = {view_.is_dense() ? 1 : 0,
+                               locks_work(opened_.name, opened_.identity, lock_trial_) ? 1 : 0};
+  std::int64_t least[2];
+  if (!reduce(own, least, 2, g_world.constants.op_min, opened_.comm)) return;
+  const bool locks = least[0] == 0 && least[1] != 0;
+  if (locks == locks_) return;
+  locks_ = g_mpi.MPI_File_set_atomicity(opened_.second, locks ? 1 : 0) == 0 && locks;
+}
+
+void GatheredFile::follow(std::int64_t displacement, Word etype, Word filetype,
+                          const char* datarep) noexcept {
   struct Loops {
     std::vector<PieceLoop> all;
     bool good = true;
@@ -271,7 +315,8 @@ int GatheredFile::close() noexcept {
   note();
   const int closed = g_mpi.MPI_File_close(&opened_.second);
   // When no rank has its log any more.
-  if (std::exchange(journal_, nullptr) != nullptr && all_say(opened_.comm, wrong_ == 0)) {
+  if (std::exchange(journal_, nullptr) != nullptr) {
+    all_say(opened_.comm, true);
     Journal::remove(opened_.place);
   }
   if (opened_.comm != 0) g_mpi.MPI_Comm_free(&opened_.comm);

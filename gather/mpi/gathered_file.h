@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/files/descriptor.h"
 #include "gather/account.h"
 #include "gather/held/pieces.h"
 #include "gather/held/view.h"
@@ -67,7 +68,7 @@ class GatheredFile {
   // This rank alone, all that it holds. 0, or MPI's error, which flush() returns again.
   int write_out() noexcept;
 
-  // The program has set this view (successfully), or changed the atomic mode.
+  // The program has set this view (successfully), or changed the atomic mode. Collective.
   void view_is(std::int64_t displacement, Word etype, Word filetype, const char* datarep) noexcept;
   void atomic_is(bool atomic) noexcept { atomic_ = atomic; }
 
@@ -82,6 +83,8 @@ class GatheredFile {
  private:
   struct Exchange;  // what a flush needs memory for (flush.cpp)
 
+  void follow(std::int64_t displacement, Word etype, Word filetype, const char* datarep) noexcept;
+  void lock_pieces_beside_holes() noexcept;
   bool begin_at_pointer(const ProgramBytes& bytes, std::int64_t& position) noexcept;
   void move_pointer(std::int64_t position, std::int64_t bytes) noexcept;
   NotHeld keep(std::int64_t offset, const std::byte* bytes, std::int64_t count) noexcept;
@@ -99,6 +102,7 @@ class GatheredFile {
 
   Opened opened_;
   const GatherHost& host_;
+  const bool sieves_;     // MPI-IO writes strided pieces by reading what lies between them
   const bool exchanges_;  // as GatherHost's
   std::mutex way_out_;    // who has it lets bytes out, and calls MPI for that
   std::mutex state_;      // of what follows; nothing of MPI is called with it
@@ -106,8 +110,10 @@ class GatheredFile {
   std::unique_ptr<Journal> journal_;  // of both
   View view_;
   bool atomic_ = false;
-  int wrong_ = 0;   // the first of MPI's errors: nothing is held any more
-  int unsaid_ = 0;  // one that flush() has not returned
+  bool locks_ = false;     // `second` is in atomic mode, on all ranks
+  Descriptor lock_trial_;  // kept: to close it would drop the program's own locks
+  int wrong_ = 0;          // the first of MPI's errors: nothing is held any more
+  int unsaid_ = 0;         // one that flush() has not returned
   Account account_;
   bool noted_ = false;
 };

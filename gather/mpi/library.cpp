@@ -83,11 +83,9 @@ int plain_amode(int amode) noexcept {
   return plain;
 }
 
-// Of the file that MPI calls `name`, which may begin with the name of a driver: "ufs:/scratch/f".
 FileIdentity identity_of(const char* name) noexcept {
   struct stat status {};
-  const char* const colon = std::strchr(name, ':');
-  if (stat(name, &status) != 0 && (colon == nullptr || stat(colon + 1, &status) != 0)) return {};
+  if (stat(Journal::path_of(name), &status) != 0) return {};
   return {status.st_dev, status.st_ino};
 }
 

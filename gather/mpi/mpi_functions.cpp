@@ -15,6 +15,7 @@ bool find_functions(const GatherMpi& mpi) noexcept {
   IOTUNE_FIND(MPI_File_open);
   IOTUNE_FIND(MPI_File_close);
   IOTUNE_FIND(MPI_File_set_view);
+  IOTUNE_FIND(MPI_File_set_atomicity);
   IOTUNE_FIND(MPI_File_get_errhandler);
   IOTUNE_FIND(MPI_File_set_errhandler);
   IOTUNE_FIND(MPI_Errhandler_free);

@@ -11,6 +11,7 @@ struct MpiFunctions {
   int (*MPI_File_open)(Word, const char*, int, Word, Word*);
   int (*MPI_File_close)(Word*);
   int (*MPI_File_set_view)(Word, std::int64_t, Word, Word, const char*, Word);
+  int (*MPI_File_set_atomicity)(Word, int);
   int (*MPI_File_get_errhandler)(Word, Word*);
   int (*MPI_File_set_errhandler)(Word, Word);
   int (*MPI_Errhandler_free)(Word*);

@@ -3,7 +3,8 @@
 Split conformal prediction by pattern. Each way that bytes reach the storage has a width of its own,
 for what settings do to an exchange is known better than what a sieve does; where few patterns went
 a way, all together say how wide it is. The best of many candidates is often one that was expected
-too much of, so its lower bound comes from choices: the best of each left-out pattern.
+too much of, so its lower bound comes from choices: the best of each left-out pattern, where a run
+would take it. Too few of these bound nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from iotune import core
 COVERAGE = 0.90
 _WAYS = 4
 _FEWEST_OF_A_WAY = 6  # patterns
+_WORTHWHILE = math.log(1.02)  # patterndb/gains/predicted.cpp
+_UNBOUNDED = 1e6  # spreads
 
 
 def calibrated(rows: Rows, left_out: Array) -> Intervals:
@@ -47,15 +50,15 @@ def _scale_of_choices(rows: Rows, expected: Array, scaled: Array) -> float:
     for group in np.unique(rows.group):
         of = np.flatnonzero(rows.group == group)
         best = of[int(np.argmax(expected[of]))]
-        if expected[best] > 0:
+        if expected[best] >= _WORTHWHILE:
             choices.append(float(scaled[best]))
-    return max(0.0, -_low_end(choices)) if choices else 0.0
+    return max(0.0, -_low_end(choices))
 
 
 def _low_end(values: Sequence[float]) -> float:
-    """The conformal quantile: of few values the least."""
-    at = math.floor((len(values) + 1) * (1 - COVERAGE)) - 1
-    return sorted(values)[max(0, at)]
+    """The conformal quantile; of too few values, which promise nothing, far below all."""
+    at = math.floor((len(values) + 1) * (1 - COVERAGE) + 1e-9) - 1
+    return sorted(values)[at] if at >= 0 else -_UNBOUNDED
 
 
 def _scales(scaled: Array, weight: Array) -> tuple[float, float]:

@@ -22,7 +22,7 @@ _ONE_SIDED_95 = 1.645  # standard deviations of a normal distribution
 # Of an answer that is stored. Who is confirmed was chosen among several by some of the same rounds:
 # with bounds at 95 % five of a hundred trainings in which all are equal stored a winner, with these
 # less than two, and as many true gains of a tenth were found (make bench NAME=training).
-STORED = 2.2
+STORED = 2.35
 # Times within so much of each other are the same, for all that is decided by them.
 AS_GOOD = 0.97
 

@@ -1,10 +1,11 @@
 """A race of many candidates against the default: most runs go to those that may win.
 
-Every round runs the default and all that are left, in a drawn order. After each the slower half is
-out. Two mechanisms may be worth more together than each alone, so the winner is joined with
-the others that fit beside it, and the best three of all run on, for as long as they are close and
-runs are allowed. An exhaustive search gives each of a hundred combinations a run; this gives
-ten of them several.
+Every round runs the default and all that are left, in a drawn order. The first round has one of
+each mechanism, the next ones the others of those mechanisms that were not far behind. After that
+the slower half is out each time, and who is far behind is out at once. Two mechanisms may be worth
+more together than each alone, so the winner is joined with the others that fit beside it. The best
+three of all run on, for as long as they are close, any is faster than the default and runs are
+allowed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import median, median_low
 
 from iotune.models.measuring.paired import Gain, compare
 
@@ -21,8 +22,13 @@ _FINALISTS = 3
 MOST_JOINED = 3
 # Whose speed is so far below the first one's does not come back.
 _CLOSE = 0.85
+_CLOSE_ONCE = 0.6  # after a single run, which may have met a tail
 # Fewer say nothing of luck: their interval would be a point.
 FEWEST_ROUNDS = 3
+# Who leads by so much needs no more rounds beside the others.
+_FAR = 1.5
+# Not faster by as much after FEWEST_ROUNDS: more rounds would not make a winner of it.
+HOPELESS_GAIN = 1.02
 
 
 @dataclass
@@ -65,13 +71,14 @@ class Race:
         return [one for one in self.rounds if name in one]
 
     def speed(self, name: str) -> float:
-        """Its median against the default's of the same rounds.
+        """The default's median over its own.
 
         Not the best runs: where the luck of a file's placement makes a run faster, the best of
-        few tells who was lucky.
+        few tells who was lucky. The default's of all rounds, and of an even number the lower one: a
+        stall of the default in one round must not put those who ran there before the others.
         """
-        shared = self.rounds_of(name)
-        return median(one[DEFAULT] for one in shared) / median(one[name] for one in shared)
+        own = median(one[name] for one in self.rounds_of(name))
+        return median_low(one[DEFAULT] for one in self.rounds) / own
 
     def fastest(self, names: Sequence[str]) -> list[str]:
         """The fastest first."""
@@ -91,25 +98,32 @@ class Race:
         names: Sequence[str],
         rounds: int,
         join: Callable[[str, Sequence[str]], Sequence[str]],
+        mechanisms: Mechanisms | None = None,
     ) -> list[str]:
         """The whole race. `join(winner, others)` names what the winner may be joined to.
 
-        Returns the finalists, the fastest first; each ran at least `rounds` times, more where
-        two are close and `most_runs` leaves room.
+        Returns the finalists, the fastest first, with as many rounds as it took to tell: at most
+        `rounds`, more where two are close and `most_runs` leaves room.
         """
+        kinds = mechanisms or Mechanisms({name: frozenset([name]) for name in names})
 
         def run(names: Sequence[str]) -> list[str]:
-            return self.fastest(self.round(names))
+            return self._close(self.round(names)) if names else []
 
-        first = left = run(names)
-        for count in _heats(len(names)):
+        left: list[str] = []
+        begun: list[str] = []
+        while later := kinds.next(names, begun, left) if begun else kinds.first(names):
+            left = run([*left[: _half(len(left))], *later])
+            begun += later
+        for count in _heats(len(left)):
             if len(left) > _FINALISTS:
                 left = run(left[:count])
         left = left[:_FINALISTS]
         if not left:
             return []
         winner = left[0]
-        joined = join(winner, [name for name in first if name != winner])
+        ran = self.fastest([name for name in names if self.rounds_of(name) and name != winner])
+        joined = join(winner, [name for name in ran if self.speed(name) >= _CLOSE])
         if joined:
             running = run([*left, *joined[:MOST_JOINED]])
             left = running[:_FINALISTS]
@@ -119,26 +133,98 @@ class Race:
         allowed = most_runs(len(names), rounds) - 2 * rounds
         while left and self.runs + 1 + len(left) <= allowed:
             fewest = min(len(self.rounds_of(name)) for name in left)
-            if fewest >= rounds:
-                left = [name for name in left if self.speed(name) >= _CLOSE * self.speed(left[0])]
+            if fewest >= FEWEST_ROUNDS and self.speed(left[0]) < HOPELESS_GAIN:
+                break
+            if fewest >= rounds or (fewest > 1 and self.speed(left[0]) >= _FAR):
+                left = self._close(left)
                 if len(left) == 1:
                     break
-            left = run(left)
+            left = self.fastest(self.round(left))
         return left
+
+    def _close(self, names: Sequence[str]) -> list[str]:
+        """The fastest first, without those far behind it or, if that is faster, the default."""
+        ordered = self.fastest(names)
+        if not ordered:
+            return []
+        best = max(1.0, self.speed(ordered[0]))
+        return [
+            name
+            for name in ordered
+            if self.speed(name) >= best * (_CLOSE if len(self.rounds_of(name)) > 1 else _CLOSE_ONCE)
+        ]
+
+
+@dataclass(frozen=True)
+class Mechanisms:
+    """What each candidate sets, by its name: values that are words, and parameters of an amount.
+
+    Candidates of one mechanism set the same, in other amounts. One that sets further amounts
+    refines a mechanism.
+    """
+
+    kinds: Mapping[str, frozenset[str]]
+
+    def first(self, names: Sequence[str]) -> list[str]:
+        """The first of each mechanism that refines none."""
+        found: dict[frozenset[str], str] = {}
+        for name in names:
+            kind = self.kinds[name]
+            if not any(self._refines(name, other) for other in names):
+                found.setdefault(kind, name)
+        return list(found.values())
+
+    def next(self, names: Sequence[str], begun: Sequence[str], left: Sequence[str]) -> list[str]:
+        """Of those that have not `begun`: of the mechanisms of `left`, and what refines them.
+
+        Of the other mechanisms a second one, where only one has begun: that may have had bad luck.
+        """
+        alive = {self.kinds[name] for name in left}
+        of_kind = [self.kinds[name] for name in begun]
+        found = []
+        for name in names:
+            kind = self.kinds[name]
+            if name in begun or (kind not in alive and not self._is_wanted(name, of_kind, left)):
+                continue
+            found.append(name)
+            of_kind.append(kind)
+        return found
+
+    def _is_wanted(self, name: str, of_kind: Sequence[frozenset[str]], left: Sequence[str]) -> bool:
+        return of_kind.count(self.kinds[name]) == 1 or any(self._refines(name, one) for one in left)
+
+    def _refines(self, name: str, other: str) -> bool:
+        """Whether it sets what `other` does, and further amounts."""
+        more = self.kinds[name] - self.kinds[other]
+        return self.kinds[other] < self.kinds[name] and not any("=" in one for one in more)
+
+
+def kind_of(settings: Mapping[str, str]) -> frozenset[str]:
+    """Of a candidate's settings, as Mechanisms has them: a value with a digit is an amount."""
+    return frozenset(
+        name if any(map(str.isdigit, value)) else f"{name}={value}"
+        for name, value in settings.items()
+    )
 
 
 def _heats(candidates: int) -> list[int]:
-    """How many run in each round after the first, until no more than the finalists are left."""
+    """How many run in each further round, until no more than the finalists are left."""
     counts: list[int] = []
     while candidates > _FINALISTS + 1:
-        candidates = max(_FINALISTS, (candidates + 1) // 2)
+        candidates = _half(candidates)
         counts.append(candidates)
     return counts
 
 
+def _half(candidates: int) -> int:
+    return max(_FINALISTS, (candidates + 1) // 2)
+
+
 def most_runs(candidates: int, rounds: int) -> int:
     """Runs of a race with so many candidates, at most, and of the rounds that confirm it."""
-    total = 1 + candidates + sum(1 + count for count in _heats(candidates))
+    # One of each mechanism; then twice half of those so far, and others.
+    total = 1 + candidates + (2 * (1 + min(candidates, _half(candidates))) if candidates > 1 else 0)
+    total += sum(1 + count for count in _heats(candidates))
     finalists = min(candidates, _FINALISTS)
     total += 1 + finalists + MOST_JOINED
     total += (rounds - 1) * (1 + min(finalists + MOST_JOINED, _FINALISTS))

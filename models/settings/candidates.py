@@ -62,8 +62,13 @@ class Shape:
     @property
     def interleaved(self) -> bool:
         """Whether the ranks' bytes alternate in the file, by any dimension but the first."""
-        first, *others = self.distributions or ("*",)
-        return first.startswith("CYCLIC") or any(one != "*" for one in others)
+        return is_interleaved(self.distributions)
+
+
+def is_interleaved(distributions: Sequence[str]) -> bool:
+    """As Shape.interleaved."""
+    first, *others = distributions or ("*",)
+    return first.startswith("CYCLIC") or any(one != "*" for one in others)
 
 
 @dataclass(frozen=True)

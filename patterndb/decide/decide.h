@@ -52,6 +52,8 @@ struct Decision {
   std::string workload_file;  // as the database has it; empty: it was not asked
   bool by_name = false;       // holds for this name alone, not for others with other numbers
   Settings settings;
+  // Of an untrained file: what a model expects most of, without being sure. Never applied as such.
+  Settings hopeful;
   std::vector<VariableSetting> of_variables;
   std::vector<KnownFile> known;  // of a new file that gets settings from the database
   bool forced = false;           // the configuration lifts what is unknown

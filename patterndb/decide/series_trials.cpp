@@ -16,7 +16,9 @@ constexpr double kMargin = 1.03;
 // Wald's sequential test on wins and losses: 0.5 against 0.9. Where nothing is to be gained it
 // errs in 5 % of all series, shared by up to three candidates; where something is, in 10 %.
 const double kWin = std::log(0.9 / 0.5), kLoss = std::log(0.1 / 0.5);
-const double kAccept = std::log(0.9 / (0.05 / 3)), kReject = std::log(0.1 / (1 - 0.05 / 3));
+constexpr std::size_t kMostArms = 3;
+const double kAccept = std::log(0.9 / (0.05 / kMostArms));
+const double kReject = std::log(0.1 / (1 - 0.05 / kMostArms));
 constexpr int kMostDraws = 6;
 // After the decision one file in so many is opened with the default, to notice when it is better.
 constexpr int kCheckEvery = 8;
@@ -95,7 +97,7 @@ int SeriesTrials::next_arm(const Series& series) {
   return kDefault;
 }
 
-std::optional<Decision> SeriesTrials::next(const Question& question) {
+std::optional<Decision> SeriesTrials::next(const Question& question, const Settings& hopeful) {
   if (!question.creating || question.layer != "hdf5" || question.ranks < 2) return std::nullopt;
   auto [key, numbers] = numbered(question.file);
   // A name without a number is no series.
@@ -120,6 +122,7 @@ std::optional<Decision> SeriesTrials::next(const Question& question) {
   series.rises = counts_up(series.numbers, numbers) ? series.rises + 1 : 0;
   series.numbers = std::move(numbers);
   series.files += 1;
+  if (!hopeful.empty()) series.hopeful = hopeful;
   drop_what_is_not_allowed(series, question);
   series.running = next_arm(series);
   if (!series.started) return std::nullopt;
@@ -193,6 +196,18 @@ SeriesTrials::Series* SeriesTrials::make(const std::string& key) {
   return &made;
 }
 
+// What a model expects most of first.
+std::vector<SeriesTrials::Arm> SeriesTrials::arms_of(const Series& series, bool collective) {
+  std::vector<Arm> arms;
+  if (!series.hopeful.empty()) arms.push_back({series.hopeful});
+  for (const std::string& text : trial_candidates(collective, series.ranks, series.nodes)) {
+    Result<Settings> settings = Settings::parse(text);
+    if (!settings || arms.size() == kMostArms) continue;
+    if (settings->text() != series.hopeful.text()) arms.push_back({*settings});
+  }
+  return arms;
+}
+
 Decision SeriesTrials::decision_of(const Series& series) {
   Decision decision;
   decision.source = IOTUNE_SOURCE_SERIES;
@@ -245,10 +260,7 @@ void SeriesTrials::closed(const std::string& file, double seconds, std::uint64_t
   series.telling.closed(series.numbers, kind);
   if (!series.started) {
     series.started = true;
-    for (const std::string& text : trial_candidates(collective, series.ranks, series.nodes)) {
-      Result<Settings> settings = Settings::parse(text);
-      if (settings) series.arms.push_back({*settings});
-    }
+    series.arms = arms_of(series, collective);
     series.settled = series.arms.empty();
   }
   if (series.settled) {

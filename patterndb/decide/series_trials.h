@@ -24,8 +24,8 @@ class SeriesTrials {
   explicit SeriesTrials(Allowed allowed = {}) : allowed_(std::move(allowed)) {}
 
   // The settings for the file. Nothing for the first file of a series, for files that are read, and
-  // while the file before is still open.
-  std::optional<Decision> next(const Question& question);
+  // while the file before is still open. `hopeful`: settings to be tried first, if any.
+  std::optional<Decision> next(const Question& question, const Settings& hopeful = {});
 
   // The file was closed. `seconds`: of its I/O in the deciding process, from open to close.
   void closed(const std::string& file, double seconds, std::uint64_t bytes, bool collective);
@@ -56,10 +56,12 @@ class SeriesTrials {
     FileKind before_kind, between_kind, newest_kind;
     bool newest_alike = false;  // the newest two files were alike
     std::vector<Arm> arms;
+    Settings hopeful;
   };
   static constexpr int kDefault = -1;
 
   void drop_what_is_not_allowed(Series& series, const Question& question) const;
+  static std::vector<Arm> arms_of(const Series& series, bool collective);
   Series* place_of(const std::string& file, const std::string& key);
   Series* make(const std::string& key);
   Series* kind_of(Series* series, const std::vector<std::string>& numbers);

@@ -41,11 +41,11 @@ void apply_predicted(const Question& question, const Places& places, const Platf
       {base_name(question.program), decision.workload_file, question.ranks, question.nodes},
       byte_key);
   if (!file || !*file) return;
-  std::string why;
-  const std::optional<PredictedAnswer> answer =
-      predicted(*model, **file, platform, question.nodes, question.creating, why);
+  Predicted found = predicted(*model, **file, platform, question.nodes, question.creating);
+  decision.hopeful = std::move(found.hopeful);
+  const std::optional<PredictedAnswer>& answer = found.answer;
   if (!answer) {
-    decision.message += "; " + why;
+    decision.message += "; " + found.why;
     return;
   }
   decision.source = IOTUNE_SOURCE_PREDICTED;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <string_view>
@@ -37,16 +38,23 @@ bool fits(const Settings& settings, const Pattern& pattern, bool creating) {
   return true;
 }
 
+bool changes_nothing_on_disk(const Settings& settings) {
+  return std::ranges::all_of(settings.values(), [](const auto& one) {
+    const Parameter* const parameter = find_parameter(one.first.c_str());
+    return parameter != nullptr && parameter->disk == DiskEffect::kNone;
+  });
+}
+
 }  // namespace
 
-std::optional<PredictedAnswer> predicted(const StoredGainModel& stored, const PatternOfFile& file,
-                                         const Platform& platform, std::uint32_t nodes,
-                                         bool creating, std::string& why) {
+Predicted predicted(const StoredGainModel& stored, const PatternOfFile& file,
+                    const Platform& platform, std::uint32_t nodes, bool creating) {
+  Predicted found;
   Result<GainModel> model = GainModel::parse(stored.payload);
   if (!model) {
-    why = "the model of this platform is left alone (" + model.error().text() +
-          "): iotune train --survey fits another";
-    return std::nullopt;
+    found.why = "the model of this platform is left alone (" + model.error().text() +
+                "): iotune train --survey fits another";
+    return found;
   }
   FeatureQuestion question;
   question.nodes = nodes;
@@ -55,11 +63,12 @@ std::optional<PredictedAnswer> predicted(const StoredGainModel& stored, const Pa
   question.striped = is_striped(platform.filesystem);
   Features without{};
   if (!features_of(file.pattern, question, Settings(), without)) {
-    why = "the pattern has no features that a model could know";
-    return std::nullopt;
+    found.why = "the pattern has no features that a model could know";
+    return found;
   }
   const char* const outside = model->out_of_range(without);
-  std::optional<PredictedAnswer> best;
+  double hoped = kWorthwhile;
+  std::optional<PredictedAnswer>& best = found.answer;
   std::istringstream lines(stored.candidates);
   for (std::string line; std::getline(lines, line);) {
     Result<Settings> settings = Settings::parse(line);
@@ -68,15 +77,19 @@ std::optional<PredictedAnswer> predicted(const StoredGainModel& stored, const Pa
     if (!features_of(file.pattern, question, *settings, with)) continue;
     const PredictedGain gain = model->gain(with, without);
     const double expected = std::exp(gain.log_gain);
+    if (expected > hoped && changes_nothing_on_disk(*settings)) {
+      hoped = expected;
+      found.hopeful = *settings;
+    }
     if (gain.sure <= 0 || expected < kWorthwhile || (best && best->gain >= expected)) continue;
     best = PredictedAnswer{std::move(*settings), expected,        std::exp(gain.sure),
                            std::exp(gain.high),  stored.patterns, stored.made_at};
   }
-  if (!best) why = "the model expects no gain that it is sure of";
+  if (!best) found.why = "the model expects no gain that it is sure of";
   if (!best && outside != nullptr) {
-    why += std::string(": its ") + outside + " lies outside of what it was fitted to";
+    found.why += std::string(": its ") + outside + " lies outside of what it was fitted to";
   }
-  return best;
+  return found;
 }
 
 Result<std::optional<PatternOfFile>> PatternDb::pattern_of_file(

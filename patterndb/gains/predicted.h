@@ -22,11 +22,18 @@ struct PredictedAnswer {
   double made_at;
 };
 
-// The candidate of the model with the greatest expected gain among those whose gain is surely above
-// 1, chosen as it is among many. Nothing where there is none; `why` says so in words. `creating`:
-// layouts of files can be set.
-std::optional<PredictedAnswer> predicted(const StoredGainModel& model, const PatternOfFile& file,
-                                         const Platform& platform, std::uint32_t nodes,
-                                         bool creating, std::string& why);
+struct Predicted {
+  // The candidate with the greatest expected gain among those whose gain is surely above 1, chosen
+  // as it is among many; nothing where there is none, and `why` says so in words.
+  std::optional<PredictedAnswer> answer;
+  std::string why;
+  // That of the greatest expected gain, sure or not, which a run may try: it changes nothing on
+  // disk. Empty: none is worth it.
+  Settings hopeful;
+};
+
+// `creating`: layouts of files can be set.
+Predicted predicted(const StoredGainModel& model, const PatternOfFile& file,
+                    const Platform& platform, std::uint32_t nodes, bool creating);
 
 }  // namespace iotune::patterndb

@@ -176,7 +176,8 @@ Result<Decision> decide_in_run(const iotune_question& asked,
     return decision;
   }
   if (decision && !asks_the_run(*decision)) return decision;
-  std::optional<Decision> own = series_trials_of_this_run().next(question);
+  std::optional<Decision> own =
+      series_trials_of_this_run().next(question, decision ? decision->hopeful : Settings());
   if (!own) return decision;
   if (decision) {
     own->pattern = decision->pattern;

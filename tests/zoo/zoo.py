@@ -57,7 +57,7 @@ def visit(cage: Cage, seed: int = 1, bare_only: bool = False) -> Outcome:
             outcome.notes.append(f"not logged: {entry.not_logged}")
             continue
         left = cage.arm(name, seed)
-        found = differences(bare, left, entry, contents=name.startswith("settings"))
+        found = differences(bare, left, entry, contents=name.startswith(("settings", "gathered")))
         outcome.faults += [f"{name}: {d}" for d in shortened(found)]
         if name.startswith("default") and left.reported():
             outcome.faults.append(f"{name}: not silent: {left.reported()}")

@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 # Where tools/setup.sh zoo installs the wheels of each entry.
 ENVIRONMENTS = ROOT / "build" / "zoo"
 ARMS = ("recorded", "default 1", "default 2", "settings 1", "settings 2", "prefetch hint",
-        "prefetch cache", "logged")  # fmt: skip
+        "prefetch cache", "logged", "gathered memory", "gathered log")  # fmt: skip
 MPI_LIBRARIES = {"mpich-4": "libmpich.so.12", "mpich-5": "libmpi.so.12",
                  "openmpi-4": "libmpi.so.40", "openmpi-5": "libmpi.so.40"}  # fmt: skip
 
@@ -147,6 +147,8 @@ class Cage:
                 "IOTUNE_LOGSTORE_CLOSE": "flatten",
             }
             return self.run(name, **preload)
+        if name.startswith("gathered"):
+            return self.run(name, **preload, IOTUNE_DB="none", IOTUNE_GATHER=name.split()[1])
         preload |= {"IOTUNE_DB": "none", "IOTUNE_TRACE": trace}
         return self.run(name, **preload, IOTUNE_PREFETCH="pattern",
                         IOTUNE_PREFETCH_DELIVERY=name.split()[1])  # fmt: skip

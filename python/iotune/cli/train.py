@@ -234,7 +234,7 @@ def command(
             ahead = prospect_of_group(group, own, path)
             if ahead.why_not and group[-1].layer != "hdf5":
                 raise OutOfReach(ahead.why_not)
-            asked = estimate(group, own)
+            asked = estimate(group, own, len(ahead.candidates))
             refusal = allowance.refusal(asked)
             if refusal:
                 say(f"it takes {refusal}")
@@ -434,6 +434,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "descriptor": outcome.case.descriptor,
         "platform": outcome.platform,
         "default_seconds": outcome.default_seconds,
+        "replays": outcome.runs,
         "candidates": [
             {
                 "settings": one.candidate.settings,

@@ -20,7 +20,7 @@ from iotune.replay.plan_build import plan_of_pattern
 
 PLATFORM = {"filesystem": "ext4", "mpi": "MPICH 4.0.2", "hdf5": "1.10.8", "host_class": "x86_64"}
 # Seconds of each cost term: of a system call 20 us, of a byte moved 1/500 MB, and so on.
-_PRICES = {
+PRICES = {
     "files": 2e-3, "calls": 1e-4, "system_calls": 2e-5, "moved_bytes": 2e-9,
     "exchanged_bytes": 6e-10, "exchange_messages": 5e-5, "shared_writes": 4e-6,
     "chunk_bytes": 2e-10, "chunk_bytes_again": 2e-9,
@@ -43,7 +43,7 @@ def made_surface(
     question = {"nodes": 1, "datasets": drawn.datasets, "repeats": 1}
     rows = features_of(drawn.pattern, question, texts)
     assert rows is not None
-    prices = np.array([_PRICES.get(name, 0.0) for name in core.cost_term_names()])
+    prices = np.array([PRICES.get(name, 0.0) for name in core.cost_term_names()])
 
     def seconds_of(features: np.ndarray) -> np.ndarray:
         terms = np.array(core.cost_terms(features.tolist()))

@@ -283,6 +283,7 @@ def whole_with(place: Place, ranks: int, **how: str) -> None:
         not_verified("HDF5's own testphdf5 is not here")
         return
     files = place.scratch / "files"
+    shutil.rmtree(files, ignore_errors=True)
     files.mkdir()
     how = {name: value.replace("FILES", str(files)) for name, value in how.items()}
     done = place.mpi(ranks, program, cwd=files, IOTUNE_DB="none", seconds=540, **how)
@@ -297,7 +298,8 @@ def testphdf5_logged(place: Place) -> None:
 
 def testphdf5_gathered(place: Place) -> None:
     """All of it, while small independent writes wait."""
-    whole_with(place, 2, IOTUNE_GATHER="memory")
+    for mode in ("memory", "log"):
+        whole_with(place, 2, IOTUNE_GATHER=mode)
 
 
 if __name__ == "__main__":

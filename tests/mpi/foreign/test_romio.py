@@ -1,5 +1,5 @@
-"""ROMIO's own tests say the same under the preload, recording and tuning and on logged files, and
-leave equal files.
+"""ROMIO's own tests say the same under the preload, recording and tuning, on logged files and with
+small writes gathered, and leave equal files.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from support.preloaded import Done
 # How the program takes its file, where not by -fname.
 ARGUMENTS = {"aggregation1": ["-h", "-f", "file"], "aggregation2": ["file"], "hindexed": ["file"]}
 RANKS = {"i_noncontig": 2, "noncontig": 2, "noncontig_coll": 2}
+ARMS = ("record", "tune", "logged", "memory", "log")
 SOME = ("simple", "misc", "split_coll", "shared_fp", "noncontig_coll", "darray_read")
 
 CONFIG = """<Parameters><Middleware_Layer>
@@ -41,13 +42,14 @@ def one(place: Place, name: str) -> bool:
     config.write_text(CONFIG)
     here = place.scratch / "here"
     seen = {}
-    for arm in ("bare", "again", "record", "tune", "logged"):
+    for arm in ("bare", "again", *ARMS):
         place.clear()
         here.mkdir()
         done = place.mpi(
             ranks, program, *ARGUMENTS.get(name, ["-fname", "file"]), cwd=here,
-            preload=arm in ("record", "tune", "logged"),
-            IOTUNE_MODE="tune" if arm == "tune" else "record",
+            preload=arm in ARMS,
+            IOTUNE_MODE="record" if arm in ("record", "logged") else "tune",
+            IOTUNE_GATHER=arm if arm in ("memory", "log") else None,
             IOTUNE_LOGSTORE=here if arm == "logged" else None,
             IOTUNE_LOGSTORE_CLOSE="keep" if arm == "logged" else None,
             IOTUNE_CONFIG=config if arm == "tune" and name != "file_info" else None,
@@ -72,7 +74,7 @@ def one(place: Place, name: str) -> bool:
     if name in IN_ANY_ORDER | UNSET_MEMORY:
         steady = set()
     assert seen["again"][:2] == (status, lines), (name, seen)
-    for arm in ("record", "tune", "logged"):
+    for arm in ARMS:
         assert seen[arm][:2] == (status, lines), (name, arm, seen["bare"], seen[arm])
         assert seen[arm][2].keys() == files.keys(), (name, arm, files, seen[arm])
         assert all(seen[arm][2][file] == files[file] for file in steady), (name, arm, seen)

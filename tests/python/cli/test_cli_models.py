@@ -240,8 +240,8 @@ class FakeBench:
 
     def run(self, name: str, settings: dict[str, str], limit_seconds: float = 0.0) -> float:
         self.runs.append(name)
-        # Five rounds; the default settles in before.
-        late = self.runs.count(name) > (6 if name == "default" else 5)
+        # Two rounds, where the lead is clear; the default settles in before.
+        late = self.runs.count(name) > (3 if name == "default" else 2)
         return self.seconds[name][late] * random.Random(len(self.runs)).uniform(0.98, 1.02)
 
     def measured(
@@ -345,7 +345,7 @@ def test_a_small_gain_is_proven_by_all_rounds_together() -> None:
     # then
     outcome = measured(bench, 1)
     assert outcome.as_tuning()["state"] == "tuned"
-    assert outcome.confirmed is not None and outcome.confirmed.rounds == 10
+    assert outcome.confirmed is not None and 6 <= outcome.confirmed.rounds <= 10
 
 
 class TailedBench(FakeBench):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-from iotune.models.gains import ask, store, stored_model  # noqa: E402
+from iotune.models.gains import ask, calibrate, store, stored_model  # noqa: E402
 from iotune.models.gains.fit import fit  # noqa: E402
 from iotune.models.gains.prior import prior_of  # noqa: E402
 from iotune.models.gains.rows import features_of, rows_of, settings_of  # noqa: E402
@@ -217,3 +217,11 @@ def test_ranks_are_dealt_over_distributed_dimensions():
     assert math.prod(pattern["grid"]) == 6 and pattern["grid"][1] == 1
     assert pattern["dataset_dims"][1] == 20
     assert features_of(pattern, {}, [""]) is not None
+
+
+def test_choices_of_too_few_patterns_promise_nothing() -> None:
+    """Nine of ten lie above the least of nine; of eight nobody knows."""
+    values = [float(value) for value in range(1, 9)]
+    assert calibrate._low_end(values) < -1e3
+    assert calibrate._low_end([*values, 9.0]) == 1.0
+    assert calibrate._low_end([float(value) for value in range(1, 20)]) == 2.0

@@ -14,8 +14,10 @@ from iotune.models.gains.rows import rows_of  # noqa: E402
 from iotune.models.gains.store import candidates_of  # noqa: E402
 from iotune.models.survey.stored import PLATFORM_NAMES  # noqa: E402
 
-from bench.training.made_surfaces import made_surfaces  # noqa: E402
+from bench.training import made_surfaces as made  # noqa: E402
 from iotune import core  # noqa: E402
+
+ROWS = 1024
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
 
@@ -33,7 +35,7 @@ def learn(home, **changed):
     database = core.Database(home.folder / "data" / "iotune" / "patterns.db")
     [case] = database.untrained()
     platform = {name: case["platform"][name] for name in PLATFORM_NAMES}
-    surfaces = made_surfaces(40, 1, ranks=(2,))
+    surfaces = made.made_surfaces(40, 1, ranks=(2,))
     database.add_gain_model(
         {
             "platform": {**platform, **changed},
@@ -74,6 +76,53 @@ def test_a_prediction_is_applied_and_becomes_the_users_answer(home):
     [(source, state, text)] = rows
     assert (source, state) == ("predicted", "tuned") and text
     assert explained(home)["source"] in ("exact", "explore")
+
+
+@pytest.mark.soak
+def test_a_prediction_is_confirmed_and_taken_back_where_the_storage_changes(
+    tmp_path_factory, monkeypatch
+):
+    """Nobody ever measured the pattern: the user's own runs do."""
+    # As if it had been surveyed where an exchange costs much, and a small write nothing.
+    for name, seconds in (("exchanged_bytes", 1e-6), ("exchange_messages", 0.05),
+                          ("system_calls", 1e-7)):  # fmt: skip
+        monkeypatch.setitem(made.PRICES, name, seconds)
+    home = Home(tmp_path_factory.mktemp("changed"))
+    home.storage_may_slow_down()
+    home.environment["IOTUNE_LEARN_MS"] = "5000"  # each run's end is to be learnt from at once
+    home.record(ROWS)
+    learn(home)
+    home.run(ROWS)
+    assert explained(home)["source"] == "predicted"
+    path = home.folder / "data" / "iotune" / "patterns.db"
+
+    def newest():
+        with sqlite3.connect(path) as db:
+            [row] = db.execute(
+                "SELECT source, state, evidence FROM tunings ORDER BY made_at DESC, id DESC LIMIT 1"
+            )
+        db.close()
+        return row
+
+    home.run(ROWS)
+    with sqlite3.connect(path) as db:  # one run in eight at the default takes some thirty runs
+        db.execute("UPDATE tunings SET default_share = 0.5")
+    db.close()
+    for _ in range(5):
+        home.run(ROWS)
+    assert newest()[:2] == ("predicted", "tuned"), newest()
+    (home.folder / "slow").touch()
+    runs = 0
+    while newest()[1] == "tuned" and runs < 60:
+        home.run(ROWS)
+        runs += 1
+    source, state, evidence = newest()
+    assert state == "reverted", (source, state, evidence)
+    assert "at the default" in evidence
+    print(f"taken back after {runs} runs on the slow storage: {evidence}")
+    home.run(ROWS)
+    file = explained(home)
+    assert file["settings"] == [] and "taken back" in file["message"], file
 
 
 @pytest.mark.soak

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from support import preloaded
+from support.repository import TESTS
+
 needs_mpi = pytest.mark.skipif(
     shutil.which("mpirun.mpich") is None or shutil.which("mpicc.mpich") is None,
     reason="no MPICH here",
@@ -44,6 +47,14 @@ class Home:
         asked = ["pkg-config", "--cflags", "--libs", "hdf5-mpich"]
         flags = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
         subprocess.run(["mpicc.mpich", "-o", program, source, *flags], check=True)
+
+    def storage_may_slow_down(self):
+        """From then on a file named "slow" in the home makes each small write wait."""
+        library = self.folder / "slow.so"
+        source = TESTS / "mpi" / "programs" / "stand_ins" / "slow_small_writes.c"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+        self.environment.update(preloaded.variables(library))
+        self.environment["SLOW_SMALL_WRITES"] = str(self.folder / "slow")
 
     def run(self, rows=4096):
         """Run it under iotune, two ranks; what iotune said."""

@@ -149,6 +149,36 @@ static void read_back(long pieces) {
   }
 }
 
+/* Rank 0 writes and reads small pieces, while the others write large ones between them, which
+ * MPI-IO sieves: it reads rank 0's pieces and writes them back. Nobody else writes these. */
+static void write_beside_sieved(void) {
+  enum { kSmall = 600, kLarge = 66000, kTiles = 6, kRounds = 1000 };
+  static char small[kSmall * kTiles], seen[kSmall * kTiles];
+  char* const large = malloc((size_t)kLarge * kTiles);
+  MPI_Datatype part, tile;
+  MPI_Type_contiguous(rank == 0 ? kSmall : kLarge, MPI_BYTE, &part);
+  MPI_Type_create_resized(part, 0, kSmall + (MPI_Aint)kLarge * (ranks - 1), &tile);
+  MPI_Type_commit(&tile);
+  const MPI_Offset begin = rank == 0 ? 0 : kSmall + (MPI_Offset)kLarge * (rank - 1);
+  expect(MPI_File_set_view(file, begin, MPI_BYTE, tile, "native", MPI_INFO_NULL));
+  MPI_Type_free(&tile);
+  MPI_Type_free(&part);
+  for (int i = 0; i < kRounds; ++i) {
+    memset(small, i % 100 + 1, sizeof small);
+    memset(large, i % 100 + 1, (size_t)kLarge * kTiles);
+    if (rank != 0) {
+      expect(MPI_File_write_at(file, 0, large, kLarge * kTiles, MPI_BYTE, MPI_STATUS_IGNORE));
+      continue;
+    }
+    expect(MPI_File_write_at(file, kSmall, small, kSmall * 4, MPI_BYTE, MPI_STATUS_IGNORE));
+    for (int again = 0; again < 2; ++again) {
+      expect(MPI_File_read_at(file, 0, seen, kSmall * 5, MPI_BYTE, MPI_STATUS_IGNORE));
+      if (memcmp(seen + kSmall, small, kSmall * 4) != 0) ++wrong;
+    }
+  }
+  free(large);
+}
+
 static void fill_holes(const char* path, long cells) {
   MPI_Barrier(MPI_COMM_WORLD);
   const int fd = open(path, O_WRONLY);
@@ -197,6 +227,8 @@ int main(int argc, char** argv) {
     set_view(pieces);
     write_through_view(is("subarray") ? pieces * 2 : pieces);
     fill_holes(argv[2], pieces * (ranks + 1));
+  } else if (is("sieved")) {
+    write_beside_sieved();
   } else if (is("large")) {
     write_large(pieces);
   } else if (is("permuted")) {

@@ -7,10 +7,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static int is(const char* way, const char* name) {
   return strcmp(way, name) == 0;
+}
+
+static void limit_files(rlim_t bytes) {
+  struct rlimit limit;
+  getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = bytes;
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/* The log has room for a part of one write; later it has more, and the process is killed. */
+static void log_without_room(MPI_File file, int rank) {
+  enum { kPiece = 8 << 10, kLarge = 60 << 10, kLogBefore = 24 };
+  static char piece[kLarge];
+  const MPI_Offset begin = (MPI_Offset)rank * 72 * 1024;
+  signal(SIGXFSZ, SIG_IGN);
+  limit_files(200 << 10);
+  memset(piece, 'a', sizeof piece);
+  for (int i = 0; i < kLogBefore; ++i) {
+    MPI_File_write_at(file, begin, piece, kPiece, MPI_BYTE, MPI_STATUS_IGNORE);
+  }
+  memset(piece, 'Z', sizeof piece);
+  MPI_File_write_at(file, begin + kPiece, piece, kLarge, MPI_BYTE, MPI_STATUS_IGNORE);
+  limit_files(RLIM_INFINITY);
+  MPI_File_write_at(file, begin, "later", 5, MPI_BYTE, MPI_STATUS_IGNORE);
+  sleep(6);
+  MPI_File_write_at(file, begin + 5, "latest", 6, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  raise(SIGKILL);
 }
 
 int main(int argc, char** argv) {
@@ -32,6 +61,7 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   if (is(way, "atomic")) MPI_File_set_atomicity(file, 1);
+  if (is(way, "log-without-room")) log_without_room(file, rank);
   const long step = is(way, "holes") ? 2 : 1;
   for (long i = 0; i < pieces; ++i) {
     char piece[8];
@@ -45,7 +75,12 @@ int main(int argc, char** argv) {
                       MPI_STATUS_IGNORE);
     raise(SIGKILL);
   }
-  if (is(way, "exit")) exit(0);
+  if (is(way, "exit")) { /* without MPI_Finalize: the launcher kills the others for it */
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) exit(0);
+    alarm(60);
+    pause();
+  }
   if (is(way, "finalize")) {
     MPI_Finalize();
     return 0;

@@ -3,7 +3,7 @@
  * plain: closes everything. exit, finalize: ends so, with everything open. abort: one rank does,
  * and the others die of it. full: prints what H5Fflush and H5Fclose return. kinds: datasets whose
  * writes do not wait. unlinked: writes a dataset whose link is gone, then another one. alone: one
- * rank writes a file of its own. */
+ * rank writes a file of its own. copied: a dataset that others write is copied, and moved. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -87,6 +87,13 @@ int main(int argc, char** argv) {
       MPI_Barrier(MPI_COMM_WORLD);
       if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 3);
       pause();
+    }
+    if (strcmp(way, "copied") == 0) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (rank != 0) usleep(300000); /* rank 0 copies first */
+      if (H5Ocopy(file, "rows", file, "copy", H5P_DEFAULT, H5P_DEFAULT) < 0) printf("no copy\n");
+      write_rows(data, H5T_NATIVE_INT, (hsize_t)rank, (hsize_t)size, row);
+      H5Lmove(file, "rows", H5L_SAME_LOC, "moved", H5P_DEFAULT, H5P_DEFAULT);
     }
     if (strcmp(way, "exit") == 0) exit(0);
     if (strcmp(way, "finalize") != 0) {

@@ -64,6 +64,24 @@ Observation predicted_run(double at, const char* source, double seconds) {
   return run;
 }
 
+TEST_F(Predicted, WhatItExpectsWithoutBeingSureIsForASeriesToTry) {
+  learn(2.0);
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_UNTRAINED);
+  EXPECT_TRUE(ask().hopeful.empty()) << "alignment changes what is on disk";
+  HandMade made;
+  made.input = place_of("log2_sieve_bytes");
+  made.threshold = 20;
+  made.above = 0.5;
+  made.floor = 2.0;
+  must(create(at("patterns.db"))
+           .add_gain_model({local_platform(), bytes_of(made), "sieve_buf_size=4194304", "", "{}",
+                            30, 900, 200}));
+  const Decision decision = ask();
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_UNTRAINED);
+  EXPECT_TRUE(decision.settings.empty());
+  EXPECT_EQ(decision.hopeful.text(), "sieve_buf_size=4194304");
+}
+
 TEST_F(Predicted, WhatARunGotIsTheUsersAnswerFromThenOn) {
   learn();
   EXPECT_EQ(ask(0.1).source, IOTUNE_SOURCE_PREDICTED) << "the runs before were at the default";

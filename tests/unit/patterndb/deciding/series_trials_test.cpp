@@ -27,7 +27,7 @@ class Job {
     snprintf(name, sizeof name, "/scratch/run/plt%05d.h5", number_);
     question.file = file_ = name;
     ++number_;
-    return trials.next(question);
+    return trials.next(question, hopeful);
   }
   void close(const std::optional<Decision>& decision) {
     const std::string settings = decision ? decision->settings.text() : "";
@@ -39,6 +39,7 @@ class Job {
     return decision;
   }
   SeriesTrials trials;
+  Settings hopeful;
 
  private:
   std::function<double(const std::string&)> rate_;
@@ -60,6 +61,23 @@ TEST(SeriesTrials, TheFirstTwoFilesAreTheBaselineThenCandidatesAndDefaultTakeTur
     if (i % 2 == 0) tried.push_back(decision->settings.text());
   }
   EXPECT_EQ(tried, trial_candidates(true, 4, 1));
+}
+
+TEST(SeriesTrials, WhatAModelExpectsMostOfIsTriedFirstAndOnce) {
+  const auto tried_with = [](const std::string& hopeful) {
+    Job run([](const std::string&) { return 100.0; });
+    run.hopeful = *Settings::parse(hopeful);
+    std::vector<std::string> tried;
+    for (int i = 0; i < 8; ++i) {
+      const std::optional<Decision> decision = run.file();
+      if (decision && !decision->settings.empty()) tried.push_back(decision->settings.text());
+    }
+    return tried;
+  };
+  const std::vector<std::string> usual = trial_candidates(true, 4, 1);
+  EXPECT_EQ(tried_with(usual[1]), (std::vector{usual[1], usual[0], usual[2]}));
+  const std::string other = "cb_buffer_size=4194304";
+  EXPECT_EQ(tried_with(other), (std::vector{other, usual[0], usual[1]}));
 }
 
 TEST(SeriesTrials, TheCandidatesHaveTwoAggregatorsANode) {
