@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
 #include "recorder/call_table.h"
@@ -74,6 +75,44 @@ class ImportWriter {
     throw py::value_error("an access out of range");
   }
 
+  // Reads and writes of POSIX, one after the other. Returns how many: less than all where one
+  // cannot be, or overlaps too many calls before it.
+  std::size_t add_all(const py::buffer& processes, const py::buffer& kinds,
+                      const std::vector<std::string>& paths, const py::buffer& names,
+                      const py::buffer& offsets, const py::buffer& lengths,
+                      const py::buffer& starts, const py::buffer& ends) {
+    const auto process = numbers_of(processes, "processes"), kind = numbers_of(kinds, "kinds"),
+               name = numbers_of(names, "names"), offset = numbers_of(offsets, "offsets"),
+               length = numbers_of(lengths, "lengths"), start = numbers_of(starts, "starts"),
+               end = numbers_of(ends, "ends");
+    for (const auto* column : {&kind, &name, &offset, &length, &start, &end}) {
+      if (column->size() != process.size()) throw CoreError("columns differ in number");
+    }
+    const auto processes_known = static_cast<std::int64_t>(writer_.trace().process_count());
+    for (std::size_t at = 0; at < process.size(); ++at) {
+      if (process[at] < 0 || process[at] >= processes_known || name[at] < 0 ||
+          static_cast<std::size_t>(name[at]) >= paths.size() || start[at] < 0 || kind[at] < 0 ||
+          kind[at] > static_cast<std::int64_t>(AccessKind::kWrite)) {
+        return at;
+      }
+      NewAccess access;
+      access.kind = static_cast<AccessKind>(kind[at]);
+      access.path = paths[static_cast<std::size_t>(name[at])];
+      access.offset = offset[at];
+      access.length = length[at];
+      access.start_ns = static_cast<std::uint64_t>(start[at]);
+      access.end_ns = static_cast<std::uint64_t>(end[at]);
+      const auto number = static_cast<std::uint32_t>(process[at]);
+      const std::int64_t thread = writer_.take_thread(number, access.start_ns, access.end_ns);
+      if (thread < 0) return at;
+      if (!writer_.add(number, static_cast<std::uint32_t>(thread), access)) {
+        check();
+        return at;
+      }
+    }
+    return process.size();
+  }
+
   // A call as the recorder would have written it; its numbers are FORMAT.md's.
   void add_call(std::uint32_t process, std::uint32_t thread, const std::string& name,
                 std::uint8_t layers, const std::vector<std::int64_t>& keys,
@@ -131,6 +170,9 @@ void bind_import(py::module_& module) {
            py::arg("path"), py::arg("offset"), py::arg("length"), py::arg("start_ns"),
            py::arg("end_ns"), py::arg("layer") = static_cast<int>(Layer::kPosix),
            py::arg("collective") = false, py::arg("layers") = 0)
+      .def("add_all", &ImportWriter::add_all, py::arg("processes"), py::arg("kinds"),
+           py::arg("paths"), py::arg("names"), py::arg("offsets"), py::arg("lengths"),
+           py::arg("starts"), py::arg("ends"))
       .def("add_call", &ImportWriter::add_call, py::arg("process"), py::arg("thread"),
            py::arg("name"), py::arg("layers"), py::arg("keys"), py::arg("numbers"), py::arg("text"),
            py::arg("start_ns"), py::arg("end_ns"))

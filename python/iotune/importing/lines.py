@@ -41,11 +41,18 @@ def is_packed(path: Path) -> bool:
 
 
 def lines_of(
-    path: Path, most_bytes: int = MOST_LINE_BYTES, with_ends: bool = False
+    path: Path,
+    most_bytes: int = MOST_LINE_BYTES,
+    with_ends: bool = False,
+    behind: tuple[int, int] = (0, 0),
 ) -> Iterator[tuple[int, bytes]]:
-    """Number and content of each line. Raises Error for one that is too long or no text."""
+    """Number and content of each line. Raises Error for one that is too long or no text.
+
+    `behind`: bytes and lines that are left out.
+    """
     with open_log(path) as file:
-        number = 0
+        file.seek(behind[0])
+        number = behind[1]
         while True:
             try:
                 line = file.readline(most_bytes + 1)

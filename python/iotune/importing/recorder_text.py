@@ -357,7 +357,7 @@ def _parsed(text: bytes) -> _Line:
     return _Line(
         seconds_ns(match["start"], "the start"),
         seconds_ns(match["end"], "the end"),
-        (match["name"] or match["old"]).decode(),
+        (match["name"] or match["old"]).decode("utf-8", "backslashreplace"),
         match["result"],
         match["arguments"].split(),
     )

@@ -19,7 +19,8 @@ MPI_IO, STDIO, POSIX = range(1, 4)
 IN_MPI_IO = 1 << MPI_IO  # mask of the layers around a call: FORMAT.md, EVENTS
 
 _MOST_PROCESSES = 1 << 20
-_MOST_PATH_BYTES = 4096
+MOST_PATH_BYTES = 4096
+MOST_RANK = (1 << 31) - 1
 
 _BY_VERB = {
     **{"reads": READ, "writes": WRITE, "opens": OPEN, "creates": OPEN},
@@ -126,7 +127,7 @@ class AccessSink:
         layers: int = 0,
     ) -> None:
         """One access; an inner one before those around it. Raises Malformed, Error."""
-        if not path or len(path) > _MOST_PATH_BYTES:
+        if not path or len(path) > MOST_PATH_BYTES:
             raise Malformed(f"a path of {len(path)} bytes")
         if offset < 0 or length < 0 or offset + length > LARGEST_OFFSET:
             raise Malformed(f"offset {offset} and length {length} cannot be")
@@ -152,6 +153,18 @@ class AccessSink:
             raise Malformed(f"{problem}: {quoted(path)}") from None
         if kind <= WRITE:
             self.accesses += 1
+
+    def add_all(
+        self, processes: Any, kinds: Any, paths: list[bytes], names: Any, places: tuple[Any, ...]
+    ) -> int:
+        """Add checked reads and writes of POSIX, one after the other, and return how many.
+
+        Arrays of a number for each: of its process, its kind, its name among `paths`; `places` are
+        offset, length, start and end. Fewer than all where one cannot be. Raises Error.
+        """
+        count = int(self._writer.add_all(processes, kinds, paths, names, *places))
+        self.accesses += count
+        return count
 
     def note_mode(self, path: bytes, kind: int, mode: str) -> None:
         """Say whether MPI-IO's transfers of a file were collective: independent, mixed, unknown.

@@ -11,7 +11,9 @@ from iotune.errors import Error
 from iotune.importing.lines import UTF8_MARK, Malformed, lines_of, quoted, seconds_ns, whole
 from iotune.importing.nesting import LoggedCall
 from iotune.importing.placing import Beside, ByLevel, ByTime, Placer
+from iotune.importing.plain_rows import take_plain_rows
 from iotune.importing.sink import (
+    MOST_RANK,
     MPI_IO,
     POSIX,
     READ,
@@ -23,7 +25,6 @@ from iotune.importing.sink import (
 )
 from iotune.importing.table_head import Head, head_named, head_of, is_head, rows_of
 
-_MOST_RANK = (1 << 31) - 1
 _MOST_LEVEL = 8
 _MOST_LINE_BYTES = 16 << 20  # an export's row has a call's whole selection
 _LAYERS = {b"posix": POSIX, b"stdio": STDIO, b"mpi": MPI_IO, b"mpiio": MPI_IO}
@@ -45,6 +46,7 @@ def read(log: Path, sink: AccessSink) -> None:
             placer = ByLevel(sink)
         else:
             placer = ByTime(sink) if times.starts and "layer" in head.places else Beside(sink)
+        rows.go_on(*take_plain_rows(log, head, sink, rows.next_byte()))
         for row in rows.below(head):
             _add(row, sink, head, times, placer)
         placer.end()
@@ -57,7 +59,9 @@ class _Rows:
 
     def __init__(self, log: Path):
         self.line = 0
-        self._lines = self._numbered(log)
+        self._log = log
+        self._end = 0  # of the line, in bytes
+        self._lines = self._numbered()
         self._first: bytes | None = None  # of the rows, where it was read to find the head
 
     def head(self) -> Head:
@@ -87,6 +91,19 @@ class _Rows:
                 return head_named(columns, line.rstrip(b"\r\n"))
         raise Malformed("empty")
 
+    def next_byte(self) -> int:
+        """Where the first row begins."""
+        return self._end - len(self._first or b"")
+
+    def go_on(self, byte: int, lines: int) -> None:
+        """Leave out so many lines: the row at `byte` is the next."""
+        if byte == self.next_byte():
+            return
+        self.line += lines - (0 if self._first is None else 1)
+        self._first = None
+        self._end = byte
+        self._lines = self._numbered()
+
     def below(self, head: Head) -> Iterator[_Row]:
         """All rows. Raises Malformed, csv.Error."""
         for words in rows_of(self._texts(), head.separator, exact=head.is_export):
@@ -103,9 +120,11 @@ class _Rows:
         for line in self._lines:
             yield line.decode("utf-8", "surrogateescape")
 
-    def _numbered(self, log: Path) -> Iterator[bytes]:
-        for number, line in lines_of(log, _MOST_LINE_BYTES, with_ends=True):
+    def _numbered(self) -> Iterator[bytes]:
+        behind = (self._end, self.line)
+        for number, line in lines_of(self._log, _MOST_LINE_BYTES, with_ends=True, behind=behind):
             self.line = number
+            self._end += len(line)
             yield line.removeprefix(UTF8_MARK) if number == 1 else line
 
 
@@ -195,7 +214,7 @@ def _add(row: _Row, sink: AccessSink, head: Head, times: _Times, placer: Placer)
     assert kind is not None and layer is not None
     rank = row.word("rank")
     pid = row.word("pid") or row.word("process")
-    number = whole(rank, "the rank", -1, _MOST_RANK) if rank else -1
+    number = whole(rank, "the rank", -1, MOST_RANK) if rank else -1
     host = row.word("host")
     who = (host, number, pid)
     process = sink.process(
@@ -219,6 +238,6 @@ def _add(row: _Row, sink: AccessSink, head: Head, times: _Times, placer: Placer)
     )
     thread = level = 0
     if head.is_export:
-        thread = whole(row.word("thread"), "the thread", most=_MOST_RANK)
+        thread = whole(row.word("thread"), "the thread", most=MOST_RANK)
         level = whole(row.word("level"), "the level", most=_MOST_LEVEL)
     placer.add(process, call, thread, level)

@@ -2,7 +2,8 @@
 
 A log has the bytes that ranks moved and not the arrays. Files of 1 to 30 arrays are drawn, with
 gaps, metadata, halos and absent ranks. Every name is written out as bytes and compared with those
-that were drawn, so a name is wrong where its bytes differ.
+that were drawn, so a name is wrong where its bytes differ. Then what large runs and logs cost
+(large_runs.py): some ten minutes; with --shrink 100 a look at whether it works.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import subprocess
 import sys
 
 from bench import paired
+from bench.logs import large_runs
 
 FILES = 400
 
 
 def main() -> int:
     """Draw, print and write build/bench/logs.json."""
-    options = paired.arguments(__doc__, rounds=1)
+    options = paired.arguments(__doc__, rounds=1, shrink=1)
     table = paired.Table("logs")
     done = subprocess.run(
         [str(options.build / "bin" / "drawn_arrays"), str(options.seed), str(FILES)],
@@ -32,6 +34,7 @@ def main() -> int:
     table.add("of these under a name with equal neighbours, %",
               100 * found["joined"] / found["arrays"])  # fmt: skip
     table.add("named wrong", found["wrong"], paired.at_most(0, ""))
+    large_runs.measure(table, options.build, options.out, options.shrink)
     return table.finish(options.out)
 
 

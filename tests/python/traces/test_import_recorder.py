@@ -101,3 +101,11 @@ def test_recorder_s_functions_of_the_program_are_passed_over(tmp_path: Path) -> 
     trace, done = imported(log, tmp_path)
     assert [row[2:5] for row in rows(trace, "pread")] == [("/f", 0, 100)]
     assert done.notes == ["2 record(s) left out: /opt/app/a.out (1), _ZN3app4dumpEv (1)"]
+
+
+def test_a_call_of_any_bytes_is_left_out(tmp_path: Path) -> None:
+    log = tmp_path / "0.txt"
+    text = (LOGS / "recorder-new" / "0.txt").read_bytes()
+    log.write_bytes(text + b"0.9000000 0.9001000 wr\xffite 0 0 ( /g/user/out put 0x55aa00 300 )\n")
+    _, done = imported(log, tmp_path)
+    assert any("wr\\xffite (1)" in note for note in done.notes)
