@@ -20,6 +20,12 @@ class IndexSets {
   IndexSet at(std::size_t i) const {
     return shapes_[members_[i].shape].moved(0, members_[i].first);
   }
+  // What of it lies from `begin` on and before `end`. Takes what that has, not what the set has.
+  IndexSet part(std::size_t i, std::uint64_t begin, std::uint64_t end) const {
+    const std::uint64_t first = members_[i].first;
+    if (end <= first) return IndexSet();
+    return shape(i).within(begin > first ? begin - first : 0, end - first).moved(0, first);
+  }
   // The same, moved to begin at 0: no copy.
   const IndexSet& shape(std::size_t i) const { return shapes_[members_[i].shape]; }
   std::uint64_t first(std::size_t i) const { return members_[i].first; }

@@ -374,15 +374,15 @@ IndexSets sets_within(const IndexSets& ranks, const FileArray& array) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const std::uint64_t last = array.end + (array.copies - 1) * array.pitch;
     if (ranks.end(r) <= array.begin || ranks.first(r) >= last) continue;
-    const IndexSet whole = ranks.at(r);
     if (array.copies == 1) {
-      const IndexSet part = whole.within(array.begin, array.end);
+      const IndexSet part = ranks.part(r, array.begin, array.end);
       if (!part.empty()) sets.add(part);
       continue;
     }
     std::vector<IndexSet> parts;
     for (std::uint64_t i = 0; i < array.copies; ++i) {
-      parts.push_back(whole.within(array.begin + i * array.pitch, array.end + i * array.pitch));
+      const std::uint64_t moved = i * array.pitch;
+      parts.push_back(ranks.part(r, array.begin + moved, array.end + moved));
     }
     std::vector<const IndexSet*> pointers;
     for (const IndexSet& part : parts) pointers.push_back(&part);

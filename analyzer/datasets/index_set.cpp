@@ -211,9 +211,12 @@ std::optional<IndexSet> IndexSet::in_units(std::uint64_t from, std::uint64_t uni
 
 IndexSet IndexSet::within(std::uint64_t begin, std::uint64_t end) const {
   RunCollector collector;
-  for (const Progression& p : progressions()) {
-    if (p.end() <= begin) continue;
-    if (p.start >= end) break;
+  const std::span<const Progression> all = progressions();
+  // They lie one behind the other.
+  auto at = std::partition_point(all.begin(), all.end(),
+                                 [&](const Progression& p) { return p.end() <= begin; });
+  for (; at != all.end() && at->start < end; ++at) {
+    const Progression& p = *at;
     const std::uint64_t step = std::max<std::uint64_t>(1, p.stride);
     // The first run that ends behind `begin`, and the number of those that start before `end`.
     const std::uint64_t skipped =

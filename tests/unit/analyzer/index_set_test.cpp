@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <random>
 #include <set>
+
+#include "analyzer/bytes/index_sets.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -46,6 +50,16 @@ TEST(IndexSet, UnionsAgreeWithSetsAndAreCanonical) {
     ASSERT_TRUE(all);
     EXPECT_EQ(expanded(*all), expected);
     EXPECT_EQ(all->size(), expected.size());
+    if (!all->empty()) {
+      const std::uint64_t begin = random() % 120, end = begin + random() % 60;
+      std::set<std::uint64_t> between;
+      std::copy_if(expected.begin(), expected.end(), std::inserter(between, between.end()),
+                   [&](std::uint64_t i) { return begin <= i && i < end; });
+      EXPECT_EQ(expanded(all->within(begin, end)), between);
+      IndexSets kept;
+      kept.add(*all);
+      EXPECT_EQ(kept.part(0, begin, end), all->within(begin, end));
+    }
     std::vector<IndexSet> points;
     for (const std::uint64_t i : expected) points.push_back(IndexSet::interval(i, 1));
     pointers.clear();
