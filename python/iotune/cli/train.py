@@ -466,7 +466,7 @@ def _print(outcome: Outcome) -> None:
         ratio, interval = _gain(outcome.confirmed)
         data(
             f"  stored: {outcome.winner.candidate.text}, {ratio} ({interval}, "
-            f"{outcome.confirmed.rounds} rounds of its own)"
+            f"{outcome.confirmed.rounds} rounds)"
         )
     else:
         times = sorted(outcome.default_seconds)
