@@ -3,9 +3,8 @@
 Every round runs the default and all that are left, in a drawn order. The first round has one of
 each mechanism, the next ones the others of those mechanisms that were not far behind. After that
 the slower half is out each time, and who is far behind is out at once. Two mechanisms may be worth
-more together than each alone, so the winner is joined with the others that fit beside it. The best
-three of all run on, for as long as they are close, any is faster than the default and runs are
-allowed.
+more together than each alone, so the winner is joined with others that help and fit beside it. The
+best three of all run on, until that would change little.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ class Race:
         """The whole race. `join(winner, others)` names what the winner may be joined to.
 
         Returns the finalists, the fastest first, with as many rounds as it took to tell: at most
-        `rounds`, more where two are close and `most_runs` leaves room.
+        `rounds`.
         """
         kinds = mechanisms or Mechanisms({name: frozenset([name]) for name in names})
 
@@ -123,7 +122,7 @@ class Race:
             return []
         winner = left[0]
         ran = self.fastest([name for name in names if self.rounds_of(name) and name != winner])
-        joined = join(winner, [name for name in ran if self.speed(name) >= _CLOSE])
+        joined = join(winner, [name for name in ran if self.speed(name) >= HOPELESS_GAIN])
         if joined:
             running = run([*left, *joined[:MOST_JOINED]])
             left = running[:_FINALISTS]
@@ -133,11 +132,13 @@ class Race:
         allowed = most_runs(len(names), rounds) - 2 * rounds
         while left and self.runs + 1 + len(left) <= allowed:
             fewest = min(len(self.rounds_of(name)) for name in left)
-            if fewest >= FEWEST_ROUNDS and self.speed(left[0]) < HOPELESS_GAIN:
+            speed = self.speed(left[0])
+            if fewest >= rounds or (fewest >= FEWEST_ROUNDS and speed < HOPELESS_GAIN):
                 break
-            if fewest >= rounds or (fewest > 1 and self.speed(left[0]) >= _FAR):
+            if fewest > 1 and speed >= _FAR:
+                # Those as fast as the first are as good: more rounds would find the best of equals.
                 left = self._close(left)
-                if len(left) == 1:
+                if len(left) == 1 or fewest >= FEWEST_ROUNDS:
                     break
             left = self.fastest(self.round(left))
         return left

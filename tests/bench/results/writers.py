@@ -147,6 +147,9 @@ def training(content: dict[str, Any], note: str) -> dict[str, MarkdownTable]:
     """Return the curves of the searches, and what else was judged."""
     rows = content["rows"]
     made = {"winners": chosen(rows, "false winners|a gain of 10", note)}
+    made["as-users-do"] = chosen(rows, "^a (training|survey) of|left out", note)
+    for storage in ("cephfs", "paced"):
+        made[f"{storage}-further"] = chosen(rows, f"^{storage}: ", note)
     for storage in ("disk", "nodes"):
         curve = f"{storage}: (?P<case>.*), (?P<measure>best of [0-9]+)(?: over the best known)?"
         made[storage] = Pivot("search", curve, FOLLOWING).table(rows, note)
