@@ -10,6 +10,7 @@ from iotune.models.measuring.race import (
     DEFAULT,
     FEWEST_ROUNDS,
     MOST_JOINED,
+    WORTHWHILE,
     Mechanisms,
     Race,
     joinable,
@@ -23,8 +24,6 @@ from iotune.models.settings.candidates import Candidate
 
 from iotune.errors import Error
 
-# A smaller gain is not worth a setting.
-_WORTHWHILE = 1.02
 # A replay under settings that are as far behind the fastest so far must not hold up the others: its
 # start has so many seconds to itself.
 _HOPELESS, _START_SECONDS = 4.0, 10.0
@@ -188,9 +187,9 @@ class Contest:
             default, own = ([one[arm] for one in raced] + times[arm] for arm in (DEFAULT, name))
             gain = compare_ranks(default, own, STORED)
             is_early = rounds < options.rounds
-            proven = fresh.ratio >= _WORTHWHILE and gain.clears_one
+            proven = fresh.ratio >= WORTHWHILE and gain.clears_one
             proven = proven and (fresh.clears_one or not is_early)
-            hopeless = gain.ratio < _WORTHWHILE or fresh.ratio < 1
+            hopeless = gain.ratio < WORTHWHILE or fresh.ratio < 1
             is_last = rounds >= options.rounds + spare_rounds
             wanted = 0 if proven or hopeless or is_last else 1
         outcome.confirmed = gain
@@ -217,9 +216,9 @@ def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float])
     """
     raced = [name for name, one in finalists.items() if one.gain is not None]
     fastest = max(map(speed, raced), default=0.0)
-    if fastest < _WORTHWHILE:
+    if fastest < WORTHWHILE:
         return None
-    least = max(_WORTHWHILE, fastest * AS_GOOD)
+    least = max(WORTHWHILE, fastest * AS_GOOD)
     # Of those as good as the best the one that changes least: a setting needs a reason.
     return min(
         (len(finalists[name].candidate.settings), -speed(name), name)

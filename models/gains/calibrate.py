@@ -16,13 +16,13 @@ import numpy as np
 from iotune.models.gains.encode import Intervals
 from iotune.models.gains.mechanism import Array
 from iotune.models.gains.rows import Rows
+from iotune.models.measuring.race import WORTHWHILE
 
 from iotune import core
 
 COVERAGE = 0.90
 _WAYS = 4
 _FEWEST_OF_A_WAY = 6  # patterns
-_WORTHWHILE = math.log(1.02)  # patterndb/gains/predicted.cpp
 _UNBOUNDED = 1e6  # spreads
 
 
@@ -50,7 +50,7 @@ def _scale_of_choices(rows: Rows, expected: Array, scaled: Array) -> float:
     for group in np.unique(rows.group):
         of = np.flatnonzero(rows.group == group)
         best = of[int(np.argmax(expected[of]))]
-        if expected[best] >= _WORTHWHILE:
+        if expected[best] >= math.log(WORTHWHILE):
             choices.append(float(scaled[best]))
     return max(0.0, -_low_end(choices))
 

@@ -26,8 +26,8 @@ _CLOSE_ONCE = 0.6  # after a single run, which may have met a tail
 FEWEST_ROUNDS = 3
 # Who leads by so much needs no more rounds beside the others.
 _FAR = 1.5
-# Not faster by as much after FEWEST_ROUNDS: more rounds would not make a winner of it.
-HOPELESS_GAIN = 1.02
+# A smaller gain is not worth a setting, nor more rounds after FEWEST_ROUNDS.
+WORTHWHILE = 1.02
 
 
 @dataclass
@@ -122,7 +122,7 @@ class Race:
             return []
         winner = left[0]
         ran = self.fastest([name for name in names if self.rounds_of(name) and name != winner])
-        joined = join(winner, [name for name in ran if self.speed(name) >= HOPELESS_GAIN])
+        joined = join(winner, [name for name in ran if self.speed(name) >= WORTHWHILE])
         if joined:
             running = run([*left, *joined[:MOST_JOINED]])
             left = running[:_FINALISTS]
@@ -133,7 +133,7 @@ class Race:
         while left and self.runs + 1 + len(left) <= allowed:
             fewest = min(len(self.rounds_of(name)) for name in left)
             speed = self.speed(left[0])
-            if fewest >= rounds or (fewest >= FEWEST_ROUNDS and speed < HOPELESS_GAIN):
+            if fewest >= rounds or (fewest >= FEWEST_ROUNDS and speed < WORTHWHILE):
                 break
             if fewest > 1 and speed >= _FAR:
                 # Those as fast as the first are as good: more rounds would find the best of equals.

@@ -11,13 +11,14 @@ import numpy as np
 from iotune.models.gains.fit import Fitted
 from iotune.models.gains.prior import Prior, prior_of
 from iotune.models.gains.rows import Rows, features_of, settings_of
+from iotune.models.measuring.race import WORTHWHILE
 from iotune.models.search.replay import Surface as Flat
 from iotune.models.survey.trials import Surface
 
 from bench.paired import Estimate
 
 HEADROOM = 1.3
-_WORTHWHILE = math.log(1.02)  # patterndb/gains/predicted.cpp
+_WORTHWHILE = math.log(WORTHWHILE)  # as patterndb/gains/predicted.cpp has it
 
 
 @dataclass
