@@ -105,10 +105,12 @@ static void topologies(void) {
   MADE("MPI_Dist_graph_create_adjacent", g_rank, 2, 0, members(2), g_world, 1, 1, g_other, 1, 1,
        g_other, g_info, 0);
   release();
-  sources[0] = g_rank;
-  result = MPI_Dist_graph_create(MPI_COMM_WORLD, 1, sources, degree, &g_other, degree,
-                                 MPI_INFO_NULL, 0, &g_made);
-  MADE("MPI_Dist_graph_create", g_rank, 2, 0, members(2), g_world, 1, g_info, 0);
+  /* Of one rank: of two, Open MPI 4 loses messages within this call, and hangs now and then. */
+  sources[0] = 0;
+  result = MPI_Dist_graph_create(MPI_COMM_SELF, 1, sources, degree, sources, degree, MPI_INFO_NULL,
+                                 0, &g_made);
+  MADE("MPI_Dist_graph_create", 0, 1, g_rank, members_from(g_rank, 1), of_comm(MPI_COMM_SELF), 1,
+       g_info, 0);
   release();
 }
 
