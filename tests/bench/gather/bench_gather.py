@@ -2,7 +2,9 @@
 
 Two ranks, one a core; then 4 and 8 ranks with the yield shim in every arm. Beside times, the calls
 that reach the file system, which are counted in a recorded run of each arm. An arm more keeps what
-waits in a log beside the file as well.
+waits in a log beside the file as well. Where the testbed of CephFS is up (tests/testbed/cephfs up
+--rate 10M), two ranks on nodes of their own write there, too: fewer pieces, for each costs a
+millisecond.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +22,7 @@ from pathlib import Path
 
 from bench import native, paired
 from support import preloaded
+from support.repository import TESTBEDS
 
 CORES = 2
 FEWER_CALLS = 1000.0  # that reach the file system, where everything is exchanged
@@ -40,6 +44,7 @@ class Case:
     ranks: int = CORES
     fewer_calls: bool = False  # FEWER_CALLS is its goal
     hdf5: bool = False  # by H5Dwrite, of elements of 8 bytes
+    cephfs: bool = False
 
     @property
     def goals(self) -> dict[str, float | None]:
@@ -51,7 +56,8 @@ class Case:
     def text(self) -> str:
         if self.hdf5:
             return f"HDF5, {self.ranks} x {self.pieces}, {self.way}"
-        return f"{self.ranks} x {self.pieces} pieces of {self.size} bytes, {self.way}"
+        place = "CephFS, " if self.cephfs else ""
+        return f"{place}{self.ranks} x {self.pieces} pieces of {self.size} bytes, {self.way}"
 
 
 CASES = (
@@ -73,7 +79,11 @@ CASES = (
     Case("alone", 200_000, 64, 4.0, ranks=1, hdf5=True),
     # No small write: nothing waits.
     Case("large", 200, 1 << 20, LEFT_ALONE),
+    Case("cyclic", 1_500, 8, 10.0, cephfs=True),
+    Case("cyclic", 1_500, 20, 10.0, cephfs=True),
+    Case("cyclic", 1_500, 64, 10.0, logged=8.0, cephfs=True),
 )
+CEPHFS = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs")) / "mnt" / "narrow"
 
 
 def flags_of(packages: list[str]) -> list[str]:
@@ -114,8 +124,10 @@ class Runs:
             env["IOTUNE_GATHER"] = "log" if arm == "logged" else "memory"
         if arm == "trained":
             env["ROMIO_HINTS"] = str(self.hints)
-        words = [case.way, self.file(arm), case.pieces, *([] if case.hdf5 else [case.size])]
-        command = ["mpirun.mpich", "-n", case.ranks, self.programs[case.hdf5], *words]
+        file, launcher = self.file(arm, case), TESTBEDS / "cephfs_mpirun"
+        words = [case.way, file, case.pieces, *([] if case.hdf5 else [case.size])]
+        command = [launcher if case.cephfs else "mpirun.mpich", "-n", case.ranks,
+                   self.programs[case.hdf5], *words]  # fmt: skip
         done = subprocess.run(list(map(str, command)), env=env, check=True, stdout=subprocess.PIPE)
         return float(done.stdout)
 
@@ -123,14 +135,14 @@ class Runs:
     def trace(self) -> Path:
         return self.scratch / "run.iotrace"
 
-    def file(self, arm: str) -> Path:
-        return self.scratch / arm
+    def file(self, arm: str, case: Case) -> Path:
+        return (CEPHFS if case.cephfs else self.scratch) / arm
 
     def equal(self, arms: list[str], case: Case) -> bool:
         """Whether the last runs of these arms left the same file; of HDF5 for h5diff."""
         if not case.hdf5:
-            return len({self.file(arm).read_bytes() for arm in arms}) == 1
-        first, *others = map(self.file, arms)
+            return len({self.file(arm, case).read_bytes() for arm in arms}) == 1
+        first, *others = (self.file(arm, case) for arm in arms)
         return all(subprocess.run(["h5diff", first, other], check=False).returncode == 0
                    for other in others)  # fmt: skip
 
@@ -166,14 +178,20 @@ def measure(table: paired.Table, runs: Runs, case: Case, options: argparse.Names
 
 
 def main() -> int:
-    options = paired.arguments(__doc__, rounds=7)
+    parser = paired.parser(__doc__, rounds=7)
+    parser.add_argument("--only", default="", help="the cases whose texts have this")
+    options = parser.parse_args()
     table = paired.Table("gather")
     with tempfile.TemporaryDirectory(prefix="iotune-gather-", dir="/var/tmp") as folder:
         shm = Path(tempfile.mkdtemp(prefix="iotune-gather-", dir="/dev/shm"))
         try:
             runs = Runs(options.build, options.out, Path(folder), shm)
             for case in CASES:
-                measure(table, runs, case, options)
+                if not options.only or options.only in case.text:
+                    if case.cephfs and not CEPHFS.is_dir():
+                        print(f"NOT VERIFIED {case.text}: no {CEPHFS}")
+                    else:
+                        measure(table, runs, case, options)
         finally:
             shutil.rmtree(shm, ignore_errors=True)
     return table.finish(options.out)
