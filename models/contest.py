@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -20,6 +21,7 @@ from iotune.models.measuring.race import (
 from iotune.models.options import Options, Progress
 from iotune.models.outcome import Measured, Outcome, trials_of
 from iotune.models.replays.bench import TIMEOUT_SECONDS, ReplayBench
+from iotune.models.replays.shared_rounds import SharedRounds
 from iotune.models.settings.candidates import Candidate
 
 from iotune.errors import Error
@@ -127,29 +129,53 @@ class Contest:
         confirming = 0 if self._options.chosen else 2 * self._options.rounds * a_run
         return now + confirming > self._options.until
 
-    def _run(self, name: str) -> float | None:
+    def _run(self, order: Sequence[str]) -> dict[str, float]:
+        parts = [order] if isinstance(self._bench, SharedRounds) else [[name] for name in order]
+        found: dict[str, float] = {}
+        for names in parts:
+            found |= self._replayed(names)
+        return found
+
+    def _replayed(self, names: Sequence[str]) -> dict[str, float]:
+        """One replay of these arms; those that failed or did not take effect are left out."""
         if self._time_is_over():
             raise OutOfTime
-        self._runs_made += 1
+        self._runs_made += len(names)
         began = time.monotonic()
-        if name == DEFAULT:
-            seconds, _ = self._bench.measured(DEFAULT, Candidate())
-        else:
-            one = self._measured[name]
-            # Who was not hopeless once may meet a tail.
-            limit_seconds = TIMEOUT_SECONDS if one.effect else self._hopeless_seconds
-            seconds, effect = self._bench.measured(name, one.candidate, limit_seconds)
-            # The first of its runs tells: all of them carry the same settings.
-            if seconds is None or not one.effect:
-                one.effect = effect
-        if seconds is not None:
+        reported = self._reported(names)
+        found: dict[str, float] = {}
+        for name, (seconds, effect) in reported.items():
+            if name != DEFAULT:
+                one = self._measured[name]
+                # The first of its runs tells: all of them carry the same settings.
+                if seconds is None or not one.effect:
+                    one.effect = effect
+                effect = one.effect
+            if seconds is not None and effect == "applied":
+                found[name] = seconds
+        if any(seconds is not None for seconds, _ in reported.values()):
             self._limit_to(time.monotonic() - began)
-        self._progress("", 0)
+        for _ in names:
+            self._progress("", 0)
         leader = self._race.leader()
         if leader is not None:
             text = self._measured[leader[0]].candidate.text
             self._progress(f"measuring; best so far {leader[1]:.2f}x {text}", 0)
-        return seconds if name == DEFAULT or self._measured[name].effect == "applied" else None
+        return found
+
+    def _reported(self, names: Sequence[str]) -> Mapping[str, tuple[float | None, str]]:
+        if isinstance(self._bench, SharedRounds):
+            return self._bench.measured_together(self._candidates(names))
+        [name] = names
+        # Who was not hopeless once may meet a tail.
+        known = name == DEFAULT or self._measured[name].effect
+        limit_seconds = TIMEOUT_SECONDS if known else self._hopeless_seconds
+        [candidate] = self._candidates(names).values()
+        return {name: self._bench.measured(name, candidate, limit_seconds)}
+
+    def _candidates(self, names: Sequence[str]) -> dict[str, Candidate]:
+        known = self._measured
+        return {name: known[name].candidate if name in known else Candidate() for name in names}
 
     def _join(self, winner: str, others: Sequence[str]) -> list[str]:
         names: list[str] = []
@@ -173,13 +199,11 @@ class Contest:
         best, options = self._measured[name], self._options
         raced = self._race.rounds_of(name)
         times: dict[str, list[float]] = {DEFAULT: [], name: []}
-        arms = {DEFAULT: lambda: self._seconds(DEFAULT, Candidate()),
-                name: lambda: self._seconds(name, best.candidate)}  # fmt: skip
         rounds, wanted = 0, min(FEWEST_ROUNDS, options.rounds)
         while wanted:
             self._progress("confirming", 2 * wanted)
             seed = options.seed + 1 + rounds
-            more = measure_rounds(arms, wanted, seed, lambda: self._progress("", 0))
+            more = self._rounds([DEFAULT, name], wanted, seed)
             for arm, seconds in more.items():
                 times[arm] += seconds
             rounds += wanted
@@ -200,6 +224,17 @@ class Contest:
                 f"{best.candidate.text} won its first rounds and not the second "
                 f"({fresh.ratio:.2f}x; of all {gain.rounds} {gain.low:.2f} to {gain.high:.2f})"
             )
+
+    def _rounds(self, names: Sequence[str], rounds: int, seed: int) -> dict[str, list[float]]:
+        """Seconds of each in each round. Raises Error where one fails."""
+        arms = self._candidates(names)
+        if isinstance(self._bench, SharedRounds):
+            found = self._bench.measured_rounds(arms, rounds)
+            for _ in range(rounds * len(names)):
+                self._progress("", 0)
+            return found
+        run = {name: functools.partial(self._seconds, name, one) for name, one in arms.items()}
+        return measure_rounds(run, rounds, seed, lambda: self._progress("", 0))
 
     def _seconds(self, name: str, candidate: Candidate) -> float:
         seconds, effect = self._bench.measured(name, candidate)

@@ -1,6 +1,6 @@
 """Which candidates are worth a race: a search over the whole space, with runs that are cheap.
 
-Many settings share a replay (survey/many.py), so what a search asks for takes a fraction of what
+Many settings share a replay (replays/many.py), so what a search asks for takes a fraction of what
 the race takes that proves a winner. What it measured is kept: models learn from it.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from iotune.models.cases import Case, stored_pattern
 from iotune.models.options import Options, Progress
 from iotune.models.replays.fidelity import SEARCH_BYTES, smaller_file
+from iotune.models.replays.many import MOST_FILES, MOST_TOGETHER_BYTES, ManyBench
 from iotune.models.replays.preceding_files import PrecededPlan
 from iotune.models.search import Problem, make_search
 from iotune.models.search.live import search_live
@@ -21,7 +22,6 @@ from iotune.models.settings.candidates import Candidate, Shape, reaches
 from iotune.models.settings.reach import taken_parameters
 from iotune.models.settings.space import space
 from iotune.models.settings.unread import without_unread
-from iotune.models.survey.many import MOST_FILES, MOST_TOGETHER_BYTES, ManyBench
 from iotune.models.survey.trials import Subject, Trial
 
 from iotune.replay.mpi import Mpi

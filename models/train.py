@@ -1,7 +1,7 @@
 """Training: replay an untrained pattern under candidate settings, and store what is proven.
 
-Every arm is the same replay (bench.py); a candidate differs from the default by the settings of
-the pattern's own files alone.
+Every arm is the same replay (bench.py), or the same file of one (shared_rounds.py); a candidate
+differs from the default by the settings of the pattern's own files alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from iotune.models.options import Options, Progress
 from iotune.models.outcome import Outcome
 from iotune.models.replays.bench import Bench, ReplayBench
 from iotune.models.replays.call_bench import CallBench, call_plan_of
+from iotune.models.replays.many import MOST_FILES
 from iotune.models.replays.preceding_files import PrecededPlan, as_own_files
+from iotune.models.replays.shared_rounds import SharedRounds, can_share
 from iotune.models.replays.stack import demand_same_storage
 from iotune.models.settings.candidates import Candidate, Shape, candidates, refinements
 from iotune.models.settings.prospects import why_nothing
@@ -107,8 +109,18 @@ def _train(
     tried = (*found.candidates, *(one for one in tried if one not in found.candidates))
     if found.candidates:
         tried = tried[: min(2 * FINALISTS, options.budget)]
-    with scratch_directory(directory, plan_bytes(replay.plan) + _BESIDE_BYTES) as scratch:
-        bench = Bench(case, replay, mpi, replayer, scratch)
+    arms = 1 + len(tried)
+    # Where many files at once find no room, they are replayed one by one.
+    room_bytes = room_of(directory)
+    shared_bytes = plan_bytes(replay.plan) * MOST_FILES + _BESIDE_BYTES
+    shared = can_share(case, replay) and (room_bytes is None or shared_bytes <= room_bytes)
+    needed_bytes = shared_bytes if shared else plan_bytes(replay.plan) + _BESIDE_BYTES
+    with scratch_directory(directory, needed_bytes) as scratch:
+        bench: ReplayBench
+        if shared:
+            bench = SharedRounds(case, replay, mpi, replayer, scratch, arms, options.seed)
+        else:
+            bench = Bench(case, replay, mpi, replayer, scratch)
         bench.journal = options.journal(case, [one.text for one in tried])
         outcome = _measured(bench, case, shape, tried, directory, options, progress)
         nodes = open_trace(bench.trace_of(DEFAULT)).summary.nodes

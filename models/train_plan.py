@@ -20,11 +20,14 @@ from iotune.models.replays.page_cache_timing import (
     repeats_for,
     slowed_by_page_reporting,
 )
+from iotune.models.replays.shared_rounds import is_short
 
 from iotune.errors import Error
 
 # What a replay takes beside the seconds of its files: launcher, libraries.
 _START_OF_REPLAY_SECONDS = 0.7
+# Replays of a training whose rounds are one replay each.
+_STARTS_OF_SHARED = 12
 # A search's replays beside those of its files: two that settle, and as many as its batches.
 _REPLAYS_OF_SEARCH = 4
 
@@ -71,6 +74,9 @@ def estimate(cases: Sequence[Case], options: Options, candidates: int = 0) -> Es
     # What is written within the kernel's pages is written several times over.
     of_replay = of_start + max(of_files, min(LONG_ENOUGH_SECONDS, MOST_REPEATS * of_files))
     seconds = runs * of_replay
+    if len(cases) == 1 and cases[0].layer == "hdf5" and is_short(cases[0], _file_bytes(cases[0])):
+        # Each round is one replay, and files are written once.
+        seconds = runs * of_files + min(runs, _STARTS_OF_SHARED) * of_start
     moved_bytes = runs * _repeats(cases[-1], options) * sum(map(_file_bytes, cases))
     if options.method != "race" and not options.chosen:
         # Each of the search's files is as large as the whole one at most.

@@ -32,13 +32,13 @@ WORTHWHILE = 1.02
 
 @dataclass
 class Race:
-    """Rounds that were run, and who still runs. `run` measures an arm by its name, in seconds.
+    """Rounds that were run, and who still runs. `run` measures arms in order: seconds by name.
 
-    An arm of which `run` says None, because it failed or did not take effect, is out; the
-    default's failure is the caller's exception.
+    An arm that `run` leaves out, because it failed or did not take effect, is out; the default's
+    failure is the caller's exception.
     """
 
-    run: Callable[[str], float | None]
+    run: Callable[[Sequence[str]], Mapping[str, float]]
     seed: int
     rounds: list[dict[str, float]] = field(default_factory=list)
     runs: int = 0
@@ -51,7 +51,7 @@ class Race:
         order = [DEFAULT, *names]
         self._draw.shuffle(order)
         self.runs += len(order)
-        now = {name: seconds for name in order if (seconds := self.run(name)) is not None}
+        now = dict(self.run(order))
         if DEFAULT not in now:
             raise ValueError("the default was not measured")
         self.rounds.append(now)

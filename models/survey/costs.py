@@ -12,8 +12,8 @@ from statistics import median
 
 import numpy as np
 from iotune.models.gains.rows import features_of
+from iotune.models.replays.many import Timed
 from iotune.models.settings.candidates import Candidate
-from iotune.models.survey.many import Timed
 from iotune.models.survey.trials import Subject
 
 from iotune import core

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from iotune.models.cases import Case, shape_of, stored_pattern
+from iotune.models.measuring.race import DEFAULT
 from iotune.models.replays.bench import TIMEOUT_SECONDS
+from iotune.models.replays.many import ManyBench
 from iotune.models.settings.candidates import STRIPED, Candidate, candidates
 from iotune.models.settings.file_layout import striping_of
 from iotune.models.settings.space import dense_space, space
@@ -20,7 +22,6 @@ from iotune.models.settings.storage import on_storage
 from iotune.models.settings.unread import without_unread
 from iotune.models.survey.beaten import beaten
 from iotune.models.survey.costs import Costs
-from iotune.models.survey.many import ManyBench
 from iotune.models.survey.trials import Subject, Surface, Trial
 
 from iotune import core
@@ -106,7 +107,7 @@ def measure_pattern(
             raise TooSlow(
                 f"a file takes {bench.of_default:.1f} s, more than {asked.most_seconds:.0f}"
             )
-        run = open_trace(bench.trace_of("many")).summary
+        run = open_trace(bench.trace_of(DEFAULT)).summary
         filesystem = core.filesystem_of(directory)
         question = {"nodes": run.nodes, "datasets": datasets, "repeats": 1}
         if filesystem in STRIPED:

@@ -14,12 +14,12 @@ from support.installed.json_schemas import conforming
 
 pytest.importorskip("sklearn")
 from iotune.models.cases import Case, stored_pattern  # noqa: E402
+from iotune.models.replays.many import ManyBench, Timed  # noqa: E402
 from iotune.models.settings.candidates import Candidate, parse_candidate, unsieved  # noqa: E402
 from iotune.models.survey import measure  # noqa: E402
 from iotune.models.survey.beaten import beaten  # noqa: E402
 from iotune.models.survey.costs import Costs  # noqa: E402
 from iotune.models.survey.draw import Limits, draw_pattern  # noqa: E402
-from iotune.models.survey.many import ManyBench, Timed  # noqa: E402
 from iotune.models.survey.survey import _drawn  # noqa: E402
 from iotune.models.survey.trials import Journal, Subject, Surface, Trial, read_trials  # noqa: E402
 
@@ -96,7 +96,7 @@ def test_each_file_of_a_replay_gets_its_own_settings(tmp_path):
         bench = ManyBench(case, plan, mpi, find_replayer(mpi), scratch)
         bench.settle()
         found = bench.measure(tried)
-        run = open_trace(bench.trace_of("many")).summary
+        run = open_trace(bench.trace_of("default")).summary
         sizes = {one.stat().st_size for one in (scratch / "files").iterdir()}
     assert sorted(one.candidate.text for one in found) == sorted(one.text for one in tried)
     assert all(one.seconds is not None and one.seconds > 0 for one in found)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iotune.models.cases import Case
+from iotune.models.measuring.race import DEFAULT
 from iotune.models.replays.bench import TIMEOUT_SECONDS, ReplayBench, effect_of
-from iotune.models.replays.stack import demand_same_stack
 from iotune.models.replays.warm_pages import pace_of
 from iotune.models.settings.candidates import Candidate
 
@@ -27,8 +27,7 @@ from iotune.replay.plan_build import plan_bytes
 from iotune.replay.replayer import Replayed, forget_files
 from iotune.traces.trace import open_trace
 
-_NAME = "many"
-_DEFAULTS = 3  # files of the default beside the first one, which counts for nothing
+DEFAULTS = 3  # files of the default beside the first one, which counts for nothing
 # Files of one replay together, so that they fit the storage and the kernel's pages.
 MOST_TOGETHER_BYTES = 768 << 20
 MOST_FILES = 32
@@ -71,9 +70,9 @@ class ManyBench(ReplayBench):
         self.failures = 0
         self.most_failures = 1 << 30  # after so many a replay that fails is an error
         fits = MOST_TOGETHER_BYTES // max(1, plan_bytes(plan))
-        self.most_candidates = max(1, min(MOST_FILES, fits) - 1 - _DEFAULTS)
+        self.most_candidates = max(1, min(MOST_FILES, fits) - 1 - DEFAULTS)
         self.options = ["--prepare"] if plan.prepares else []
-        moved_bytes = plan_bytes(plan) * (self.most_candidates + 1 + _DEFAULTS)
+        moved_bytes = plan_bytes(plan) * (self.most_candidates + 1 + DEFAULTS)
         self.pace = pace_of(self.files, moved_bytes, 4 * moved_bytes)
 
     @property
@@ -91,7 +90,7 @@ class ManyBench(ReplayBench):
         slow_seconds = self._default_seconds = max(self._file_seconds)
         if self._prepares:  # the files were written too
             slow_seconds *= 2
-        fits = int(_MOST_SECONDS / max(slow_seconds, 1e-3)) - 1 - _DEFAULTS
+        fits = int(_MOST_SECONDS / max(slow_seconds, 1e-3)) - 1 - DEFAULTS
         self.most_candidates = max(1, min(self.most_candidates, fits))
         if self._prepares:
             self._replay([Candidate()] * self.most_candidates, TIMEOUT_SECONDS)
@@ -123,10 +122,8 @@ class ManyBench(ReplayBench):
         return found
 
     def _batch(self, tried: Sequence[Candidate]) -> list[Timed]:
-        files = _HOPELESS + _SLOW * (len(tried) + _DEFAULTS)
-        limit_seconds = _LAUNCH_SECONDS + files * max(0.05, self._default_seconds)
         try:
-            return self._replay(tried, min(TIMEOUT_SECONDS, limit_seconds))
+            return self._replay(tried, self.limit_of(len(tried) + DEFAULTS))
         except Error as problem:
             if len(tried) == 1:
                 self.failures += 1
@@ -137,40 +134,54 @@ class ManyBench(ReplayBench):
             half = len(tried) // 2
             return [*self._batch(tried[:half]), *self._batch(tried[half:])]
 
+    def limit_of(self, files: int) -> float:
+        """Seconds that a replay of so many files may take."""
+        slowest = _HOPELESS + _SLOW * files
+        limit_seconds = _LAUNCH_SECONDS + slowest * max(0.05, self._default_seconds)
+        return min(TIMEOUT_SECONDS, limit_seconds)
+
     @property
     def of_default(self) -> float:
         """Seconds of the slowest file of a replay of defaults."""
         return self._default_seconds
 
     def _replay(self, tried: Sequence[Candidate], limit_seconds: float) -> list[Timed]:
-        order: list[int | None] = [*range(len(tried)), *[None] * _DEFAULTS]
+        order: list[int | None] = [*range(len(tried)), *[None] * DEFAULTS]
         self._draw.shuffle(order)
-        # The first file pays for what a process does for the first time.
-        order.insert(0, None)
-        names = [f"many{at}.h5" for at in range(len(order))]
-        self._settings = {
-            name: {} if one is None else tried[one].settings for name, one in zip(names, order)
-        }
-        files = [replace(self._file, path=name) for name in names]
-        write_text(self.plan, plan_text(Plan(self._ranks, files)))
-        self.replayed(_NAME, self.config({}), limit_seconds)
-        if len(self._file_seconds) != len(order):
-            raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
-        run = open_trace(self.trace_of(_NAME)).summary
-        of_default = tuple(
-            seconds for one, seconds in zip(order[1:], self._file_seconds[1:]) if one is None
+        seconds = self.replay_files(
+            [Candidate() if one is None else tried[one] for one in order], limit_seconds
         )
+        of_default = tuple(times for one, times in zip(order, seconds) if one is None)
         place = {one: at for at, one in enumerate(order) if one is not None}
         found = []
         for number, one in enumerate(tried):
-            name, seconds = names[place[number]], self._file_seconds[place[number]]
-            effect = effect_of(run, {name}, one.settings) if one.settings else "applied"
-            time_of_it = seconds if effect == "applied" else None
-            counts = {name: values[place[number]] for name, values in self._file_counts.items()}
+            at = place[number]
+            effect = self.effect_on(at, one)
+            time_of_it = seconds[at] if effect == "applied" else None
+            counts = {name: values[1 + at] for name, values in self._file_counts.items()}
             found.append(Timed(one, time_of_it, of_default, effect, counts))
         return found
+
+    def replay_files(self, order: Sequence[Candidate], limit_seconds: float) -> list[float]:
+        """Seconds of a file for each of `order`, all in one replay. Raises Error as run() does."""
+        # The first file pays for what a process does for the first time.
+        names = [f"many{at}.h5" for at in range(1 + len(order))]
+        self._settings = dict(zip(names, ({}, *(one.settings for one in order))))
+        files = [replace(self._file, path=name) for name in names]
+        write_text(self.plan, plan_text(Plan(self._ranks, files)))
+        self.replayed(DEFAULT, self.config({}), limit_seconds)
+        if len(self._file_seconds) != len(names):
+            raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
+        self._last = open_trace(self.trace_of(DEFAULT)).summary
+        return self._file_seconds[1:]
+
+    def effect_on(self, at: int, candidate: Candidate) -> str:
+        """As effect_of(), on a file of the last replay_files()."""
+        if not candidate.settings:
+            return "applied"
+        return effect_of(self._last, {f"many{1 + at}.h5"}, candidate.settings)
 
     def demand_same_stack(self) -> None:
         """As ReplayBench has it; a survey's cases ran nowhere."""
         if self.case.platform:
-            demand_same_stack(self.case, open_trace(self.trace_of(_NAME)).summary)
+            super().demand_same_stack()
