@@ -40,7 +40,8 @@ from iotune.models.settings.space import space
 from iotune.models.settings.storage import case_on_storage
 from iotune.models.settings.unread import without_unread
 from iotune.models.shortlist import FINALISTS, question_of, searched
-from iotune.models.survey.trials import Surface
+from iotune.models.survey.costs import Costs
+from iotune.models.survey.trials import Subject, Surface
 from iotune.models.train_plan import directory_of
 
 from iotune import core
@@ -208,7 +209,10 @@ def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate
     # The budget is for those that are measured.
     most = options.budget if not taken else options.budget + len(taken) * options.budget
     # As many more as nobody may read here.
-    found = without_unread(candidates(shape, 2 * most), case.platform)[:most]
+    found = without_unread(candidates(shape, 2 * most), case.platform)
+    question = {"nodes": case.nodes, "datasets": case.datasets, "repeats": 1}
+    costs = Costs(Subject(str(case.id), case.pattern, question, case.platform), found)
+    found = [one for one in found if not costs.is_hopeless(one)][:most]
     if not found:
         raise OutOfReach(why_nothing(shape, case.platform))
     return tuple(within_reach(found, shape, taken)[: options.budget])

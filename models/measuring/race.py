@@ -138,8 +138,7 @@ class Race:
             if fewest > 1 and speed >= _FAR:
                 # Those as fast as the first are as good: more rounds would find the best of equals.
                 left = self._close(left)
-                if len(left) == 1 or fewest >= FEWEST_ROUNDS:
-                    break
+                break
             left = self.fastest(self.round(left))
         return left
 

@@ -13,10 +13,16 @@ from statistics import median
 from iotune.models.cases import Case
 from iotune.models.measuring.race import DEFAULT
 from iotune.models.replays.bench import TIMEOUT_SECONDS
-from iotune.models.replays.many import DEFAULTS, ManyBench
-from iotune.models.replays.page_cache_timing import is_page_cached, repeats_for
+from iotune.models.replays.many import DEFAULTS, MOST_FILES, ManyBench
+from iotune.models.replays.page_cache_timing import (
+    Pause,
+    is_page_cached,
+    repeats_for,
+    slowed_by_page_reporting,
+)
 from iotune.models.replays.preceding_files import PrecededPlan
 from iotune.models.replays.run_journal import Kept
+from iotune.models.replays.warm_pages import WarmPages
 from iotune.models.settings.candidates import Candidate
 from iotune.models.settings.file_layout import striping_of
 
@@ -28,7 +34,7 @@ from iotune.replay.plan_build import plan_bytes
 _LONGEST_SECONDS = 1.0
 _LARGEST_BYTES = 64 << 20
 # A round of few arms has several files of each while a replay has no more than so many.
-_FEW_FILES = 12
+_FEW_FILES = 8
 
 Reported = tuple[float | None, str]  # seconds of one arm, and its effect; as ReplayBench.measured()
 
@@ -58,12 +64,17 @@ class SharedRounds(ManyBench):
         super().__init__(case, replay.plan, mpi, replayer, scratch, seed)
         self.notes[:0] = replay.notes
         self._repeats = 1
+        needed_bytes = plan_bytes(replay.plan) * MOST_FILES
+        if slowed_by_page_reporting(self.files, needed_bytes):
+            self.pace = WarmPages(needed_bytes)
         if self._prepares:  # each file is written before
             self.most_candidates = min(self.most_candidates, arms)
 
     def settle(self, limit_seconds: float = TIMEOUT_SECONDS) -> None:
         """As ManyBench; and how often short files are written."""
         super().settle(limit_seconds)
+        # What a replay frees the next one gets, which begins before the host takes it.
+        self.pace = Pause(0.0)
         if not self._prepares and is_page_cached(self.files):
             self._repeats = repeats_for(self.of_default)
 

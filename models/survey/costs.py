@@ -20,6 +20,8 @@ from iotune import core
 
 # Times the default's calls and bytes.
 _MUCH = 8.0
+# A call of fewer bytes takes longer than to copy what it moves.
+_TINY_BYTES = 256
 # A setting that was measured, and is not slower than this, does no harm to others' replay.
 _NOT_SLOW = 0.2
 
@@ -29,6 +31,7 @@ class Costs:
 
     def __init__(self, subject: Subject, points: Sequence[Candidate]):
         self._cost: dict[str, float] = {}
+        self._call_bytes: dict[str, float] = {}
         self._mechanism: dict[str, tuple[float, ...]] = {}
         texts = [one.text for one in points]
         found = features_of(subject.pattern, subject.question, texts)
@@ -50,7 +53,13 @@ class Costs:
             texts, found[0], calls / of_default[0], moved / of_default[1]
         ):
             self._cost[text] = float(max(more_calls, more_bytes))
+            self._call_bytes[text] = float(2 ** row[names.index("log2_call_bytes")])
             self._mechanism[text] = tuple(float(row[at]) for at in ways)
+
+    def is_hopeless(self, one: Candidate) -> bool:
+        """Whether it makes far more calls than the default, each for next to nothing."""
+        text = one.text
+        return self._cost.get(text, 0.0) > _MUCH and self._call_bytes[text] < _TINY_BYTES
 
     def together(
         self, waiting: Sequence[Candidate], times: Mapping[str, Sequence[float]], most: int

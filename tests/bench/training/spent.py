@@ -59,6 +59,8 @@ class Home:
                   "XDG_CONFIG_HOME": "config", "IOTUNE_BUFFER_DIR": "buffers"}  # fmt: skip
         self.environment |= {name: str(folder / part) for name, part in places.items()}
         self.environment["IOTUNE_EXPLORE"] = "off"
+        # The replayer is built once for all of them, as at a site.
+        self.environment["XDG_CACHE_HOME"] = str(folder.parent / "cache")
 
     def timed(self, *words: str) -> tuple[float, str]:
         """Seconds of a command, and what it printed. Raises Error where it fails."""
@@ -81,6 +83,7 @@ def _program(build: Path, name: str) -> list[str]:
 
 def trainings(build: Path, folder: Path, rounds: int) -> list[Trained]:
     """Each kernel, `rounds` times. Raises Error where a program fails."""
+    _trained("cyclic", _program(build, "cyclic"), Home(folder / "first"))  # builds the replayer
     return [
         _trained(name, _program(build, name), Home(folder / f"{name}{number}"))
         for number in range(rounds)

@@ -205,6 +205,12 @@ def test_what_may_take_long_runs_alone_and_the_rest_of_its_kind_not_at_all():
         assert also is other_piecewise and why.startswith("left out: with less to do romio_cb_w")
     assert costs.as_hopeless(Timed(piecewise, 1.1, (1.0,), "applied"), points) == []
     assert costs.as_hopeless(Timed(few, None, (), "failed"), points) == []
+    # Rows of 512 bytes may be worth a call each, elements of 8 are not.
+    elements = {**PATTERN, "descriptor": "<1D,(CYCLIC),(65536)>", "grid": [2],
+                "dataset_dims": [131072]}  # fmt: skip
+    of_elements = Costs(replace(subject, pattern=elements), points)
+    assert [costs.is_hopeless(one) for one in points] == [False] * 4
+    assert [of_elements.is_hopeless(one) for one in points] == [False, False, True, True]
 
 
 @needs_mpi
