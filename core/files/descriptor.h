@@ -50,9 +50,10 @@ inline int first_high() noexcept {
   return static_cast<int>((limit.rlim_cur < kMost ? limit.rlim_cur : kMost) / 2);
 }
 
+inline constexpr long kDuplicate = 1030;  // F_DUPFD_CLOEXEC
+
 // Gives it such a number, where the limit of open files leaves room for that.
 inline int moved_high(int fd) noexcept {
-  constexpr long kDuplicate = 1030;  // F_DUPFD_CLOEXEC
   const int from = first_high();
   if (fd < 0 || fd >= from) return fd;
   const long high = raw::call(SYS_fcntl, fd, kDuplicate, from);
@@ -62,6 +63,17 @@ inline int moved_high(int fd) noexcept {
 }
 inline Descriptor moved_high(Descriptor low) noexcept {
   return Descriptor(moved_high(low.release()));
+}
+
+// At a process's start: once there are threads the kernel waits some 15 ms for the larger table
+// that the first such number needs.
+inline void prepare_high_numbers() noexcept {
+  const int from = first_high();
+  for (int fd = 0; fd <= 2 && from > 0; ++fd) {
+    const long high = raw::call(SYS_fcntl, fd, kDuplicate, from);
+    if (high >= 0) raw::close(static_cast<int>(high));
+    if (high >= 0) return;
+  }
 }
 
 }  // namespace iotune

@@ -84,13 +84,6 @@ void after_fork_in_child() {
   t_inside = 0;
 }
 
-// Once there are threads the kernel waits some 15 ms for each larger table.
-void enlarge_descriptor_table() noexcept {
-  constexpr int kHigh = 960;
-  const int copy = fcntl(2, F_DUPFD_CLOEXEC, kHigh);
-  if (copy >= 0) close(copy);
-}
-
 void read_close(const char* value) noexcept {
   constexpr std::pair<const char*, AtClose> kKnown[] = {{"", AtClose::kFlatten},
                                                         {"flatten", AtClose::kFlatten},
@@ -162,7 +155,6 @@ bool begin(void* given) noexcept {
   // Behind the program's own handlers, which are entered later.
   at_quick_exit(before_leaving);
   const Inside inside;
-  enlarge_descriptor_table();
   host.interpose(replace);
   host.closing = closing_calls();
   return true;

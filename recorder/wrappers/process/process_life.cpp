@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "core/abi/mpi_api.h"
+#include "core/files/descriptor.h"
 #include "core/link/at_start.h"
 #include "core/link/real_function.h"
 #include "core/link/weak_references.h"
@@ -65,6 +66,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start(int /*count*/,
     g_records_order = configuration().records_order && g_recording != kNothing;
     if (g_recording != kNothing) {
       g_run_directory_made = [](const char* root) noexcept { bound_leftovers(root); };
+      prepare_high_numbers();
       enlist_buffer();
       trace_descriptors_at_start();
       note_streams_at_start();
