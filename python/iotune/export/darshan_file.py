@@ -132,7 +132,9 @@ class DarshanFile:
             *(job.user, *divmod(job.start_ns, 10**9), *divmod(job.end_ns, 10**9), job.ranks, 0),
             metadata.encode("utf-8", "replace")[: _METADATA_BYTES - 1],
         )
-        mounts = "".join(f"\n{kind}\t{point}" for point, kind in job.mounts)
+        # Darshan's library reads the command only where a mount follows.
+        known = job.mounts or [("/", "unknown")]
+        mounts = "".join(f"\n{kind}\t{point}" for point, kind in known)
         command = job.command.replace("\n", " ")
         words = (command + mounts).encode("utf-8", "surrogateescape")
         return packed + words[: _JOB_BYTES - len(packed) - 1] + b"\0"

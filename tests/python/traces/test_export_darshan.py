@@ -137,6 +137,8 @@ def test_datasets_segments_and_heat_of_a_run(tmp_path: Path) -> None:
     report = darshan.DarshanReport(str(log), read_all=True)
     summary = summarized(run)
     assert report.metadata["job"]["nprocs"] == summary["ranks"]
+    # Drishti ends with a traceback where there is none.
+    assert report.metadata["exe"].split()[0] == summary["argv"][0]
     moved = {
         dataset["dataset"]: dataset["bytes"]
         for file in summary["files"]
