@@ -180,6 +180,18 @@ def once(place: Place) -> None:
     assert sum(moved) == size == 150_051, moved
 
 
+def room(place: Place) -> None:
+    """The table of descriptors has room for our high ones before the program has threads.
+
+    Later the kernel waits some 15 ms for a larger one.
+    """
+    slots = {}
+    for preload in (False, True):
+        done = place.right(place.run("grep", "FDSize", "/proc/self/status", preload=preload))
+        slots[preload] = int(done.out.split()[1])
+    assert slots[False] < 512 <= slots[True], slots
+
+
 if __name__ == "__main__":
     main({"shell": shell, "killed": killed, "forked": forked, "vectors": vectors, "high": high,
-          "few": few, "log": log, "once": once})  # fmt: skip
+          "few": few, "log": log, "once": once, "room": room})  # fmt: skip
