@@ -29,7 +29,7 @@ from iotune.models.options import Options, Progress
 from iotune.models.outcome import Outcome
 from iotune.models.replays.bench import Bench, ReplayBench
 from iotune.models.replays.call_bench import CallBench, call_plan_of
-from iotune.models.replays.many import MOST_FILES
+from iotune.models.replays.many import MOST_FILES, MOST_TOGETHER_BYTES
 from iotune.models.replays.preceding_files import PrecededPlan, as_own_files
 from iotune.models.replays.shared_rounds import SharedRounds, can_share
 from iotune.models.replays.stack import demand_same_storage
@@ -113,7 +113,8 @@ def _train(
     arms = 1 + len(tried)
     # Where many files at once find no room, they are replayed one by one.
     room_bytes = room_of(directory)
-    shared_bytes = plan_bytes(replay.plan) * MOST_FILES + _BESIDE_BYTES
+    files_bytes = min(plan_bytes(replay.plan) * MOST_FILES, MOST_TOGETHER_BYTES)
+    shared_bytes = files_bytes + _BESIDE_BYTES
     shared = can_share(case, replay) and (room_bytes is None or shared_bytes <= room_bytes)
     needed_bytes = shared_bytes if shared else plan_bytes(replay.plan) + _BESIDE_BYTES
     with scratch_directory(directory, needed_bytes) as scratch:

@@ -1,5 +1,4 @@
 // The library's life in a process: interposing, watched descriptors, fork, the end.
-#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 

@@ -18,6 +18,8 @@ _VERSION = b"3.41"
 _MAGIC = 6567223
 _MOST_MODULES = 64
 _JOB_BYTES = 4096  # of job, command and mounts together
+# Of files' kinds nothing is known. Darshan's library reads the command only where a mount follows.
+_MOUNT = b"\nunknown\t/"
 _METADATA_BYTES = 1024
 _HOST_BYTES = 64
 _ALL_RANKS, _UNKNOWN = -1, -1
@@ -35,7 +37,6 @@ class Job:
     command: str
     user: int = 0
     metadata: dict[str, str] = field(default_factory=dict)
-    mounts: list[tuple[str, str]] = field(default_factory=list)  # point and kind
 
 
 def id_of(name: str) -> int:
@@ -132,12 +133,9 @@ class DarshanFile:
             *(job.user, *divmod(job.start_ns, 10**9), *divmod(job.end_ns, 10**9), job.ranks, 0),
             metadata.encode("utf-8", "replace")[: _METADATA_BYTES - 1],
         )
-        # Darshan's library reads the command only where a mount follows.
-        known = job.mounts or [("/", "unknown")]
-        mounts = "".join(f"\n{kind}\t{point}" for point, kind in known)
-        command = job.command.replace("\n", " ")
-        words = (command + mounts).encode("utf-8", "surrogateescape")
-        return packed + words[: _JOB_BYTES - len(packed) - 1] + b"\0"
+        words = job.command.replace("\n", " ").encode("utf-8", "surrogateescape")
+        words = words[: _JOB_BYTES - len(packed) - len(_MOUNT) - 1] + _MOUNT
+        return packed + words + b"\0"
 
     def _packed_names(self) -> bytes:
         return b"".join(

@@ -16,7 +16,7 @@ from iotune.html_report.svg import (
     text_of,
     time_ticks,
 )
-from iotune.reports.show_regions import entry_text, longest, share_text
+from iotune.reports.show_regions import entry_text, io_share_text, longest
 from iotune.reports.tables import seconds_text, size_text
 from iotune.traces.regions import JOINT, RegionEntry
 from iotune.traces.summary import RegionPattern
@@ -71,7 +71,7 @@ def region_figure(
     says = (
         f"{longest_one.name} took longest: {seconds_text(longest_one.slowest_seconds)} in "
         f"{counted(longest_one.entered, 'entry', 'entries')}. Most of the time in I/O was in "
-        f"{most_io.name}: {seconds_text(most_io.io_seconds)}, {share_text(most_io)} of its own."
+        f"{most_io.name}: {seconds_text(most_io.io_seconds)}, {io_share_text(most_io)} of its own."
     )
     note = (
         f"{counted(summed, 'entry', 'entries')} beyond the first 256 of a thread were recorded as "
@@ -98,7 +98,7 @@ def region_table(regions: Sequence[RegionPattern]) -> Table:
                 f"{one.processes:,}",
                 seconds_text(one.slowest_seconds) if one.seconds > 0 else "–",
                 entry_text(one),
-                share_text(one),
+                io_share_text(one),
                 size_text(one.bytes_written),
                 size_text(one.bytes_read),
                 f"{one.calls:,}",

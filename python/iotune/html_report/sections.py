@@ -45,7 +45,7 @@ from iotune.reports.explained import (
     recognised_text,
     training_line,
 )
-from iotune.reports.tables import plural, seconds_text, size_text
+from iotune.reports.tables import plural, seconds_text, share_text, size_text
 from iotune.traces.regions import each_region
 from iotune.traces.run_epochs import prefetched_together
 
@@ -138,10 +138,7 @@ def _glance(facts: RunFacts, wide: float) -> Iterator[Any]:
         f" and {len(facts.hosts) - 3} more" if len(facts.hosts) > 3 else ""
     )
     share = run.io_seconds / run.elapsed_seconds if run.elapsed_seconds > 0 else 0.0
-    in_io, whose = f"{share:.0%}", f"{seconds_text(run.io_seconds)} of the slowest process"
-    if round(share, 2) > 1:
-        in_io = seconds_text(run.io_seconds)
-        whose = "of the slowest process, in several threads at once"
+    whose = f"{seconds_text(run.io_seconds)} of the slowest process"
     libraries = ", ".join(one for one in (run.mpi, run.hdf5 and f"HDF5 {run.hdf5}") if one)
     rows = [
         Fact("program", facts.program or "unknown", " ".join(run.argv)[:300]),
@@ -154,7 +151,7 @@ def _glance(facts: RunFacts, wide: float) -> Iterator[Any]:
         ),
         Fact("written", size_text(written)),
         Fact("read", size_text(read)),
-        Fact("time in I/O", in_io, whose),
+        Fact("time in I/O", share_text(share), whose),
         Fact("calls recorded", f"{run.calls:,}", libraries),
     ]
     yield Facts([one for one in rows if one.value])

@@ -13,7 +13,14 @@ from iotune.findings.finding import SEVERITIES, Evidence, Finding, Findings
 from iotune.findings.snippets.languages import language_of
 from iotune.reports.losses import say_losses
 from iotune.reports.offered import Offered
-from iotune.reports.tables import count_text, ranks_text, seconds_text, size_text, terminal_width
+from iotune.reports.tables import (
+    count_text,
+    ranks_text,
+    seconds_text,
+    share_text,
+    size_text,
+    terminal_width,
+)
 from iotune.talk import print_json, printable
 from iotune.traces.trace import Trace
 
@@ -90,7 +97,7 @@ def _print_finding(one: Finding, shown: int, language: str) -> None:
         _say("iotune", text)
     if one.estimate is not None:
         share = (
-            "" if one.estimate.share is None else f" ({_percent(one.estimate.share)} of the run)"
+            "" if one.estimate.share is None else f" ({share_text(one.estimate.share)} of the run)"
         )
         worth = f"at most {seconds_text(one.estimate.seconds)}{share}: {one.estimate.how}"
         _say("worth", worth)
@@ -109,10 +116,6 @@ def _print_offer(one: Offered) -> None:
     if one.offer.is_worth_it:
         # What is typed stays on one line, however long.
         print(printable(f"      {shlex.join(one.command)}"))
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.005 else "less than 1%"
 
 
 def _print_evidence(one: Evidence) -> None:

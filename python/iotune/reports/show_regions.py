@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iotune.reports.tables import Column, count_text, paragraph, seconds_text, size_text, table
+from iotune.reports.tables import (
+    Column,
+    count_text,
+    paragraph,
+    seconds_text,
+    share_text,
+    size_text,
+    table,
+)
 from iotune.talk import data
 from iotune.traces.summary import RegionPattern
 
@@ -57,9 +65,9 @@ def entry_text(one: RegionPattern) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def share_text(one: RegionPattern) -> str:
+def io_share_text(one: RegionPattern) -> str:
     """Its share of time in calls on files."""
-    return f"{one.io_share:.0%}" if one.seconds > 0 else "–"
+    return share_text(one.io_seconds / one.seconds) if one.seconds > 0 else "–"
 
 
 def _row(one: RegionPattern) -> list[str]:
@@ -69,7 +77,7 @@ def _row(one: RegionPattern) -> list[str]:
         str(one.processes),
         seconds_text(one.slowest_seconds) if one.seconds > 0 else "–",
         entry_text(one),
-        share_text(one),
+        io_share_text(one),
         size_text(one.bytes_written) if one.bytes_written else "–",
         size_text(one.bytes_read) if one.bytes_read else "–",
         str(one.calls),

@@ -22,6 +22,7 @@ from iotune.reports.tables import (
     plural,
     rate_text,
     seconds_text,
+    share_text,
     size_text,
     table,
     terminal_width,
@@ -157,14 +158,9 @@ def _totals(run: RunSummary) -> str:
     files = sum(not _is_idle(one) for one in run.data_files)
     text = f"{_moved(written, read)} in {count_text(files, 'file')}" if files else "no bytes moved"
     if run.elapsed_seconds > 0 and run.io_seconds > 0:
-        share = run.io_seconds / run.elapsed_seconds
-        percent = f"{share:.0%}" if share >= 0.005 else "less than 1%"
+        share = share_text(run.io_seconds / run.elapsed_seconds)
         whose = "" if run.processes < 2 else ", of its slowest process"
-        seconds = f"{seconds_text(run.io_seconds)}{whose}"
-        if round(share, 2) > 1:
-            text += f"; {seconds} in I/O, in several threads at once"
-        else:
-            text += f"; {percent} of its time in I/O ({seconds})"
+        text += f"; {share} of its time in I/O ({seconds_text(run.io_seconds)}{whose})"
     return text
 
 

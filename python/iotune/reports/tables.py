@@ -187,6 +187,13 @@ def rate_text(bytes_per_second: float) -> str:
     return f"{size_text(bytes_per_second)}/s" if bytes_per_second > 0 else "–"
 
 
+def share_text(share: float) -> str:
+    """A part of a whole; what calls took that overlap may be more than the time they were in."""
+    if 0 < share < 0.005:
+        return "less than 1%"
+    return "over 100%" if share >= 1.005 else f"{share:.0%}"
+
+
 def seconds_text(seconds: float) -> str:
     """A duration with three meaningful digits and its unit."""
     if seconds <= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from iotune.reports.tables import count_text, plural, seconds_text, size_text
+from iotune.reports.tables import count_text, plural, seconds_text, share_text, size_text
 
 _LAYERS = {"posix": "POSIX", "stdio": "stdio", "mpiio": "MPI-IO", "hdf5": "HDF5"}
 _LAYERS["pnetcdf"] = "PnetCDF"
@@ -92,7 +92,7 @@ def _transfers(use: Mapping[str, Any], verb: str) -> str:
     for key, word in (("consecutive", "consecutive"), ("sequential", "sequential")):
         number = use.get(f"{key}_{verb}s", 0)
         if use["layer"] == "posix" and calls:
-            parts.append(f"{_percent(min(1.0, number / calls))} {word}")
+            parts.append(f"{share_text(min(1.0, number / calls))} {word}")
     return ", ".join(parts)
 
 
@@ -106,12 +106,8 @@ def _classes(sizes: Sequence[int]) -> str:
             continue
         begin = _ENDS[place - 1] if place else "0"
         span = f"{begin} to {_ENDS[place]}" if _ENDS[place] else f"over {begin}"
-        parts.append(f"{_percent(sizes[place] / total)} of {span}")
+        parts.append(f"{share_text(sizes[place] / total)} of {span}")
     return ", ".join(parts)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.005 or share == 0 else "less than 1%"
 
 
 def _alignment(use: Mapping[str, Any]) -> Iterator[str]:

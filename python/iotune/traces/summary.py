@@ -187,11 +187,6 @@ class RegionPattern:
         """Its own name."""
         return self.path[-1] if self.path else ""
 
-    @property
-    def io_share(self) -> float:
-        """The part of its time that was spent in calls on files, 0 to 1."""
-        return min(1.0, self.io_seconds / self.seconds) if self.seconds > 0 else 0.0
-
 
 @dataclass
 class RunSummary:
