@@ -5,7 +5,7 @@ namespace {
 
 // In the order of NotHeld. docs/explain/gather.md lists them.
 constexpr const char* kReasons[] = {
-    "in pieces larger than 64 KiB",
+    "in pieces larger than 64 KiB, or in one larger than 1 KiB on a local file system",
     "in atomic mode",
     "through a view that is not followed (another representation, or very many pieces)",
     "beyond the memory that may hold them",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from iotune.models.measuring.paired import AS_GOOD, STORED, compare_ranks, measure_rounds
+from iotune.models.measuring.paired import AS_GOOD, STORED, compare_ranks
 from iotune.models.measuring.race import (
     DEFAULT,
     FEWEST_ROUNDS,
@@ -21,7 +20,6 @@ from iotune.models.measuring.race import (
 from iotune.models.options import Options, Progress
 from iotune.models.outcome import Measured, Outcome, trials_of
 from iotune.models.replays.bench import TIMEOUT_SECONDS, ReplayBench
-from iotune.models.replays.shared_rounds import SharedRounds
 from iotune.models.settings.candidates import Candidate
 
 from iotune.errors import Error
@@ -130,9 +128,8 @@ class Contest:
         return now + confirming > self._options.until
 
     def _run(self, order: Sequence[str]) -> dict[str, float]:
-        parts = [order] if isinstance(self._bench, SharedRounds) else [[name] for name in order]
         found: dict[str, float] = {}
-        for names in parts:
+        for names in self._bench.parts_of(order):
             found |= self._replayed(names)
         return found
 
@@ -164,14 +161,10 @@ class Contest:
         return found
 
     def _reported(self, names: Sequence[str]) -> Mapping[str, tuple[float | None, str]]:
-        if isinstance(self._bench, SharedRounds):
-            return self._bench.measured_together(self._candidates(names))
-        [name] = names
         # Who was not hopeless once may meet a tail.
-        known = name == DEFAULT or self._measured[name].effect
+        known = all(name == DEFAULT or self._measured[name].effect for name in names)
         limit_seconds = TIMEOUT_SECONDS if known else self._hopeless_seconds
-        [candidate] = self._candidates(names).values()
-        return {name: self._bench.measured(name, candidate, limit_seconds)}
+        return self._bench.measured_together(self._candidates(names), limit_seconds)
 
     def _candidates(self, names: Sequence[str]) -> dict[str, Candidate]:
         known = self._measured
@@ -203,7 +196,8 @@ class Contest:
         while wanted:
             self._progress("confirming", 2 * wanted)
             seed = options.seed + 1 + rounds
-            more = self._rounds([DEFAULT, name], wanted, seed)
+            arms = self._candidates([DEFAULT, name])
+            more = self._bench.measured_rounds(arms, wanted, seed, lambda: self._progress("", 0))
             for arm, seconds in more.items():
                 times[arm] += seconds
             rounds += wanted
@@ -224,23 +218,6 @@ class Contest:
                 f"{best.candidate.text} won its first rounds and not the second "
                 f"({fresh.ratio:.2f}x; of all {gain.rounds} {gain.low:.2f} to {gain.high:.2f})"
             )
-
-    def _rounds(self, names: Sequence[str], rounds: int, seed: int) -> dict[str, list[float]]:
-        """Seconds of each in each round. Raises Error where one fails."""
-        arms = self._candidates(names)
-        if isinstance(self._bench, SharedRounds):
-            found = self._bench.measured_rounds(arms, rounds)
-            for _ in range(rounds * len(names)):
-                self._progress("", 0)
-            return found
-        run = {name: functools.partial(self._seconds, name, one) for name, one in arms.items()}
-        return measure_rounds(run, rounds, seed, lambda: self._progress("", 0))
-
-    def _seconds(self, name: str, candidate: Candidate) -> float:
-        seconds, effect = self._bench.measured(name, candidate)
-        if seconds is None:
-            raise Error(effect.removeprefix("failed: "))
-        return seconds
 
 
 def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float]) -> str | None:

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -26,7 +25,7 @@ class IndexSets {
     if (end <= first) return IndexSet();
     return shape(i).within(begin > first ? begin - first : 0, end - first).moved(0, first);
   }
-  // The same, moved to begin at 0: no copy.
+  // The same, moved to begin at 0: no copy. Until the next add().
   const IndexSet& shape(std::size_t i) const { return shapes_[members_[i].shape]; }
   std::uint64_t first(std::size_t i) const { return members_[i].first; }
   std::uint64_t end(std::size_t i) const {
@@ -62,7 +61,7 @@ class IndexSets {
     }
   };
   std::vector<Member> members_;
-  std::deque<IndexSet> shapes_;  // moved to 0
+  std::vector<IndexSet> shapes_;  // moved to 0
   std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
 };
 

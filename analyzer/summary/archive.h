@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <map>
 #include <optional>
@@ -86,10 +85,6 @@ class Archive {
   void compound(std::vector<bool>&) = delete;
   template <typename T>
   void compound(std::vector<T>& value) {
-    sequence(value);
-  }
-  template <typename T>
-  void compound(std::deque<T>& value) {
     sequence(value);
   }
   template <typename T>

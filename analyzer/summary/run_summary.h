@@ -169,6 +169,8 @@ struct RunSummary {
   std::vector<std::string> notes;      // of how it ended, where nothing is missing
 };
 
-std::string to_json(const RunSummary& summary);  // the same names; distributions as text
+// The same names; distributions as text.
+std::string to_json(const RunSummary& summary);
+std::string to_json(const FilePattern& file);
 
 }  // namespace iotune::analyzer

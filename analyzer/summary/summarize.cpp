@@ -152,7 +152,8 @@ class Summarizer {
 
   bool is_whole() const { return next_ == reader_.process_count(); }
 
-  RunSummary finish() {
+  // As summarize() has it.
+  RunSummary finish(const TakeFile& take = nullptr) {
     describe_program();
     // A launcher may sit on a node that has no rank.
     const std::size_t nodes = rank_hosts_.empty() ? hosts_.size() : rank_hosts_.size();
@@ -162,7 +163,7 @@ class Summarizer {
       summary_.elapsed_seconds = seconds_of(end_ - start_);
     }
     summary_.io_seconds = seconds_of(files_.slowest_nanoseconds);
-    add_files();
+    add_files(take);
     summary_.regions = region_patterns(files_.regions, start_);
     return std::move(summary_);
   }
@@ -298,20 +299,27 @@ class Summarizer {
     summary_.identity = program_identity(summary_.program, summary_.argv);
   }
 
-  void add_files() {
+  void add_files(const TakeFile& take) {
     std::set<std::string> said;  // files that are stdout
     for (const recorder::ProcessSection& process : reader_.index().processes) {
       const auto found = process.attributes.find("stdout");
       if (found != process.attributes.end()) said.insert(found->second);
     }
-    std::vector<std::pair<std::uint64_t, FilePattern>> files;
-    for (const auto& [path, record] : files_) {
-      files.emplace_back(record.first_open_ns, file_pattern(path, record, start_));
-      files.back().second.is_stdout = said.contains(path);
+    std::vector<FileTable::iterator> files;
+    for (auto one = files_.begin(); one != files_.end(); ++one) files.push_back(one);
+    std::stable_sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+      return a->second.first_open_ns < b->second.first_open_ns;
+    });
+    for (const FileTable::iterator& one : files) {
+      const auto known = files_.extract(one);
+      FilePattern file = file_pattern(known.key(), known.mapped(), start_);
+      file.is_stdout = said.contains(file.path);
+      if (take) {
+        take(std::move(file));
+      } else {
+        summary_.files.push_back(std::move(file));
+      }
     }
-    std::stable_sort(files.begin(), files.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (auto& [start, file] : files) summary_.files.push_back(std::move(file));
   }
 
   const TraceReader& reader_;
@@ -388,13 +396,14 @@ std::string ResumableSummary::run_id() const {
   return found == attributes.end() ? std::string() : found->second;
 }
 
-Result<RunSummary> summarize(const std::string& trace_path, std::uint64_t calls_at_once) {
+Result<RunSummary> summarize(const std::string& trace_path, std::uint64_t calls_at_once,
+                             const TakeFile& take) {
   try {
     const Result<TraceReader> reader = TraceReader::open(trace_path);
     if (!reader) return reader.error();
     Summarizer whole(*reader, calls_at_once, UINT64_MAX);
     whole.go_on([] { return false; });
-    return whole.finish();
+    return whole.finish(take);
   } catch (const std::bad_alloc&) {
     return Error{trace_path, "out of memory"};
   } catch (const std::exception& error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,8 +19,13 @@ using recorder::Result;
 // Reads a trace or a process buffer, one process after the other: memory is what one of them with
 // `calls_at_once` calls needs (of those with more calls a batch is held at a time), and what the
 // patterns need. Damage and whatever is missing becomes a warning.
+//
+// With `take` the summary has no files: that gets them one by one, in their order, and what is
+// known of a file is freed before the next one. Of 100,000 files there is no room for two forms.
+using TakeFile = std::function<void(FilePattern&&)>;
 Result<RunSummary> summarize(const std::string& trace_path,
-                             std::uint64_t calls_at_once = std::uint64_t{1} << 18U);
+                             std::uint64_t calls_at_once = std::uint64_t{1} << 18U,
+                             const TakeFile& take = nullptr);
 
 // The same in steps, for callers with little time: a summary that was left off can be resumed in
 // another process. All functions may throw std::bad_alloc.

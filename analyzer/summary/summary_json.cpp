@@ -163,7 +163,16 @@ Json json_of(const FilePattern& file) {
           {"gather", json_of(file.gather)}};
 }
 
+// Paths are bytes; what is not UTF-8 in them must not cost the report.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
+
+std::string to_json(const FilePattern& file) {
+  return text_of(json_of(file));
+}
 
 std::string to_json(const Descriptor& descriptor) {
   return json_of(descriptor).dump();
@@ -189,8 +198,7 @@ std::string to_json(const RunSummary& summary) {
                      {"regions", list_of(summary.regions)},
                      {"warnings", summary.warnings},
                      {"notes", summary.notes}};
-  // Paths are bytes; what is not UTF-8 in them must not cost the report.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(json);
 }
 
 }  // namespace iotune::analyzer

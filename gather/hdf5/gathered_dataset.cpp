@@ -10,8 +10,6 @@ namespace {
 
 constexpr int kDatatype = 3;  // H5I_DATATYPE
 constexpr int kSet = 0;       // H5S_SELECT_SET
-// Larger writes gain nothing.
-constexpr std::uint64_t kMostBytesOfAPiece = std::uint64_t{64} << 10U;
 
 // The selected bytes of the program's memory, one behind the other.
 class MemoryBytes {
@@ -85,7 +83,8 @@ NotHeld GatheredDataset::copy(const Selection& file, const WriteCall& call) noex
   }
   SlabPieces places(file.extent, file.slab);
   const std::size_t bytes = places.elements() * element_bytes_;
-  if (bytes > kMostBytesOfAPiece) return NotHeld::kLarge;
+  const std::int64_t most = places.count() == 1 ? largest_lone_piece_bytes_ : kLargestPieceBytes;
+  if (bytes > static_cast<std::size_t>(most)) return NotHeld::kLarge;
   MemoryBytes from(call.buffer, memory, element_bytes_);
   for (std::uint64_t i = 0; i < places.count(); ++i) {
     const auto offset = static_cast<std::int64_t>(places.next() * element_bytes_);

@@ -9,6 +9,7 @@
 #include "gather/hdf5/hdf5_functions.h"
 #include "gather/hdf5/selection.h"
 #include "gather/held/pieces.h"
+#include "gather/largest_piece.h"
 
 namespace iotune::gather {
 
@@ -25,8 +26,12 @@ class GatheredDataset {
   // `address` names the object within its file. `type`: a copy that is this object's own; -1: of
   // this dataset nothing is ever held.
   GatheredDataset(std::uint64_t address, Hid type, std::size_t element_bytes,
-                  Budget& budget) noexcept
-      : address_(address), type_(type), element_bytes_(element_bytes), held_(budget) {}
+                  std::int64_t largest_lone_piece_bytes, Budget& budget) noexcept
+      : address_(address),
+        type_(type),
+        element_bytes_(element_bytes),
+        largest_lone_piece_bytes_(largest_lone_piece_bytes),
+        held_(budget) {}
   ~GatheredDataset() {
     if (type_ >= 0) g_h5.H5Tclose(type_);
   }
@@ -69,6 +74,7 @@ class GatheredDataset {
   const std::uint64_t address_;
   const Hid type_;
   const std::size_t element_bytes_;
+  const std::int64_t largest_lone_piece_bytes_;
   Extent extent_;  // n 0: to be asked for
   HeldPieces held_;
   std::vector<Hid> ids_;

@@ -78,7 +78,8 @@ void GatheredHdf5File::dataset_opened(Hid id, std::uint64_t address, bool may_wa
     // A copy is no object of the file.
     const Hid own = type >= 0 && is_plain(type) ? g_h5.H5Tcopy(type) : -1;
     const std::size_t element_bytes = own < 0 ? 0 : g_h5.H5Tget_size(own);
-    auto dataset = std::make_unique<GatheredDataset>(address, own, element_bytes, budget);
+    auto dataset = std::make_unique<GatheredDataset>(address, own, element_bytes,
+                                                     largest_lone_piece_bytes_, budget);
     known = datasets_.emplace(address, std::move(dataset)).first;
   }
   known->second->opened(id);

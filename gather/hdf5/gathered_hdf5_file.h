@@ -50,7 +50,8 @@ class GatheredHdf5File {
     bool exchanges, metadata_is_collective;
   };
   // Throws std::bad_alloc.
-  GatheredHdf5File(const Opened& opened, const char* name) : opened_(opened), name_(name) {}
+  GatheredHdf5File(const Opened& opened, const char* name)
+      : opened_(opened), name_(name), largest_lone_piece_bytes_(largest_lone_piece_bytes(name)) {}
   ~GatheredHdf5File();
   GatheredHdf5File(const GatheredHdf5File&) = delete;
   GatheredHdf5File& operator=(const GatheredHdf5File&) = delete;
@@ -95,6 +96,7 @@ class GatheredHdf5File {
 
   const Opened opened_;
   const std::string name_;
+  const std::int64_t largest_lone_piece_bytes_;
   Account account_;
   std::map<std::uint64_t, std::unique_ptr<GatheredDataset>> datasets_;  // by address
   bool has_held_ = false;  // since the last time when all went out

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "gather/largest_piece.h"
+
 namespace iotune::gather {
 namespace {
 
@@ -29,8 +31,7 @@ bool locks_work(const char* name, const FileIdentity& identity, Descriptor& tria
   return fcntl(trial.get(), F_GETLK, &lock) == 0;
 }
 
-// Larger ones gain nothing: in one piece of the file, or in all.
-constexpr std::int64_t kMostBytesOfAPiece = std::int64_t{64} << 10U;
+// Larger ones gain nothing.
 constexpr std::int64_t kMostBytesOfACall = std::int64_t{16} << 20U;
 // Of a call's arguments: of what MPI counts by an int.
 constexpr std::int64_t kMostTransfer = INT32_MAX;
@@ -108,6 +109,7 @@ GatheredFile::GatheredFile(const Opened& opened, const GatherHost& host, Budget&
       host_(host),
       sieves_(host.exchanges(opened.name)),
       exchanges_(sieves_ && host.joins_rightly(opened.second)),
+      largest_lone_piece_bytes_(largest_lone_piece_bytes(opened.name)),
       held_(budget),
       leaving_(budget),
       journal_(std::move(journal)) {
@@ -144,6 +146,12 @@ NotHeld GatheredFile::keep(std::int64_t offset, const std::byte* bytes,
   return NotHeld::kCount;
 }
 
+// A write of so many bytes through the view.
+bool GatheredFile::is_large(std::int64_t bytes) const noexcept {
+  const std::int64_t piece = view_.bytes_of_a_piece(bytes);
+  return piece > (piece == bytes ? largest_lone_piece_bytes_ : kLargestPieceBytes);
+}
+
 bool GatheredFile::may_touch(const Range& range) noexcept {
   const std::lock_guard lock(state_);
   const std::int64_t bytes = range.end - range.begin;
@@ -169,7 +177,7 @@ bool GatheredFile::hold(std::int64_t offset, const ProgramBytes& from, void* sta
   NotHeld why = NotHeld::kCount;
   if (atomic_) {
     why = NotHeld::kAtomic;
-  } else if (bytes > kMostBytesOfACall || view_.bytes_of_a_piece(bytes) > kMostBytesOfAPiece) {
+  } else if (bytes > kMostBytesOfACall || is_large(bytes)) {
     why = NotHeld::kLarge;
   } else {
     InOrder data(host_, from, bytes);

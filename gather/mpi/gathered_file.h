@@ -89,6 +89,7 @@ class GatheredFile {
   void move_pointer(std::int64_t position, std::int64_t bytes) noexcept;
   NotHeld keep(std::int64_t offset, const std::byte* bytes, std::int64_t count) noexcept;
   bool leave(NotHeld why) noexcept;
+  bool is_large(std::int64_t bytes) const noexcept;
   bool may_touch(const Range& range) noexcept;
   void begin_leaving() noexcept;
   int write_runs(const std::vector<Run>& runs, const std::byte* data, std::uint64_t& writes,
@@ -104,8 +105,9 @@ class GatheredFile {
   const GatherHost& host_;
   const bool sieves_;     // MPI-IO writes strided pieces by reading what lies between them
   const bool exchanges_;  // as GatherHost's
-  std::mutex way_out_;    // who has it lets bytes out, and calls MPI for that
-  std::mutex state_;      // of what follows; nothing of MPI is called with it
+  const std::int64_t largest_lone_piece_bytes_;
+  std::mutex way_out_;  // who has it lets bytes out, and calls MPI for that
+  std::mutex state_;    // of what follows; nothing of MPI is called with it
   HeldPieces held_, leaving_;
   std::unique_ptr<Journal> journal_;  // of both
   View view_;

@@ -6,13 +6,15 @@ cores, all arms carry the yield shim too: MPICH spins, and a gain would else mea
 
 from __future__ import annotations
 
+import functools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from iotune.models.cases import Case
+from iotune.models.measuring.paired import measure_rounds
 from iotune.models.measuring.race import DEFAULT
 from iotune.models.replays.page_cache_timing import (
     FIRST_RUN_REPEATS,
@@ -89,6 +91,18 @@ def replay_preload(ranks: int) -> tuple[str, str]:
     return both, "more ranks than cores: all arms carry the yield shim"
 
 
+# Seconds of one arm, and its effect.
+Reported = tuple[float | None, str]
+
+
+def seconds_in(reported: Reported) -> float:
+    """Raises Error where there are none."""
+    seconds, effect = reported
+    if seconds is None:
+        raise Error(effect.removeprefix("failed: "))
+    return seconds
+
+
 class ReplayBench(ABC):
     """A case's replay in a scratch directory on the storage that is measured."""
 
@@ -159,7 +173,7 @@ class ReplayBench(ABC):
 
     def measured(
         self, name: str, candidate: Candidate, limit_seconds: float = TIMEOUT_SECONDS
-    ) -> tuple[float | None, str]:
+    ) -> Reported:
         """Seconds of one replay, and as effect() says; None where it failed, with the reason.
 
         Where a journal has it from a training that was killed, nothing runs.
@@ -172,6 +186,26 @@ class ReplayBench(ABC):
         elif kept.file_seconds:
             self.file_seconds.setdefault(name, []).append(list(kept.file_seconds))
         return kept.seconds, kept.effect
+
+    def parts_of(self, arms: Sequence[str]) -> list[Sequence[str]]:
+        """The arms of a round in the parts that one replay measures."""
+        return [[name] for name in arms]
+
+    def measured_together(
+        self, arms: Mapping[str, Candidate], limit_seconds: float
+    ) -> dict[str, Reported]:
+        """As measured(), of one of parts_of()."""
+        return {name: self.measured(name, one, limit_seconds) for name, one in arms.items()}
+
+    def measured_rounds(
+        self, arms: Mapping[str, Candidate], rounds: int, seed: int, done: Callable[[], None]
+    ) -> dict[str, list[float]]:
+        """Seconds of each arm in each round; `done` follows each. Raises Error where one fails."""
+        run = {name: functools.partial(self._seconds, name, one) for name, one in arms.items()}
+        return measure_rounds(run, rounds, seed, done)
+
+    def _seconds(self, name: str, candidate: Candidate) -> float:
+        return seconds_in(self.measured(name, candidate))
 
     def _measured(self, name: str, candidate: Candidate, limit_seconds: float) -> Kept:
         try:

@@ -6,13 +6,13 @@ between replays do where pages must be warm.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
 from iotune.models.cases import Case
 from iotune.models.measuring.race import DEFAULT
-from iotune.models.replays.bench import TIMEOUT_SECONDS
+from iotune.models.replays.bench import TIMEOUT_SECONDS, Reported, seconds_in
 from iotune.models.replays.many import DEFAULTS, MOST_FILES, ManyBench
 from iotune.models.replays.page_cache_timing import (
     Pause,
@@ -35,8 +35,6 @@ _LONGEST_SECONDS = 1.0
 _LARGEST_BYTES = 64 << 20
 # A round of few arms has several files of each while a replay has no more than so many.
 _FEW_FILES = 8
-
-Reported = tuple[float | None, str]  # seconds of one arm, and its effect; as ReplayBench.measured()
 
 
 def is_short(case: Case, file_bytes: int) -> bool:
@@ -78,18 +76,25 @@ class SharedRounds(ManyBench):
         if not self._prepares and is_page_cached(self.files):
             self._repeats = repeats_for(self.of_default)
 
-    def measured_together(self, arms: Mapping[str, Candidate]) -> dict[str, Reported]:
-        """One round. Raises Error where the default fails, alone as well."""
+    def parts_of(self, arms: Sequence[str]) -> list[Sequence[str]]:
+        """All at once."""
+        return [arms]
+
+    def measured_together(
+        self, arms: Mapping[str, Candidate], limit_seconds: float = TIMEOUT_SECONDS
+    ) -> dict[str, Reported]:
+        """One round, within limits of its own. Raises Error where the default fails, alone too."""
         return self._journalled(arms, 1)[0]
 
-    def measured_rounds(self, arms: Mapping[str, Candidate], rounds: int) -> dict[str, list[float]]:
-        """Seconds of each arm in each round. Raises Error where one fails."""
+    def measured_rounds(
+        self, arms: Mapping[str, Candidate], rounds: int, seed: int, done: Callable[[], None]
+    ) -> dict[str, list[float]]:
+        """As ReplayBench, in an order of its own."""
         found: dict[str, list[float]] = {name: [] for name in arms}
         for one in self._journalled(arms, rounds):
-            for name, (seconds, effect) in one.items():
-                if seconds is None:
-                    raise Error(effect.removeprefix("failed: "))
-                found[name].append(seconds)
+            for name, reported in one.items():
+                found[name].append(seconds_in(reported))
+                done()
         return found
 
     def _journalled(self, arms: Mapping[str, Candidate], rounds: int) -> list[dict[str, Reported]]:

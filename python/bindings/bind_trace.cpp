@@ -4,6 +4,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -162,15 +163,28 @@ py::list call_table() {
 void bind_trace(py::module_& module) {
   module.def(
       "summarize",
-      [](const std::filesystem::path& path, std::uint64_t calls_at_once) {
+      [](const std::filesystem::path& path, std::uint64_t calls_at_once, const py::object& take) {
+        std::exception_ptr raised;
+        const auto take_file = [&](analyzer::FilePattern&& file) {
+          if (raised) return;
+          const py::gil_scoped_acquire held;
+          try {
+            take(Document{analyzer::to_json(file)});
+          } catch (const py::error_already_set&) {
+            raised = std::current_exception();
+          }
+        };
         recorder::Result<analyzer::RunSummary> summary = [&] {
           const py::gil_scoped_release released;
-          return analyzer::summarize(path.string(), calls_at_once);
+          return analyzer::summarize(path.string(), calls_at_once,
+                                     take.is_none() ? nullptr : analyzer::TakeFile(take_file));
         }();
+        if (raised) std::rethrow_exception(raised);
         return Document{analyzer::to_json(taken(std::move(summary)))};
       },
       py::arg("path"), py::arg("calls_at_once") = std::uint64_t{1} << 18U,
-      "What the run did: analyzer/summary/run_summary.h.");
+      py::arg("take") = py::none(),
+      "What the run did: analyzer/summary/run_summary.h. `take` gets each file, and it has none.");
   module.def(
       "losses",
       [](const std::filesystem::path& path) {

@@ -1,6 +1,6 @@
 """The types of the native part. Every function raises iotune.Error; import it as iotune.core."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,13 @@ def locks_hold_between_nodes(directory: _Path, filesystem: str) -> bool:
 
 # Traces.
 
-def summarize(path: _Path, calls_at_once: int = 262144) -> dict[str, Any]:
-    """analyzer::RunSummary of a trace or buffer."""
+def summarize(
+    path: _Path, calls_at_once: int = 262144, take: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
+    """analyzer::RunSummary of a trace or buffer.
+
+    `take` is called with each file, and the result has none: they are never all there.
+    """
 
 def processes(path: _Path) -> list[dict[str, Any]]:
     """What each process of the trace said of itself (FORMAT.md, PROCESS and END)."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from iotune import core
 from iotune.errors import Error
+from iotune.traces.summary import FilePattern, RunSummary, file_pattern, run_summary
 
 _NO_CALLS = (
     "the log has totals of files and no calls: patterns, places and the order of calls are not "
@@ -43,11 +44,27 @@ def summarized(path: Path) -> dict[str, Any]:
     Of a run of iotune's own that is all. Else `log` has the format, its version, seconds of the
     job, modules, by_rank and heatmap; a file's `totals` are None where the log has none of it.
     """
-    raw: dict[str, Any] = core.summarize(path)
+    files: list[dict[str, Any]] = []
+    raw = _joined(path, files.append)
+    return {**raw, "files": [*files, *raw["files"]]}
+
+
+def run_of(path: Path) -> RunSummary:
+    """The same as a RunSummary. Of its files no other form is kept meanwhile."""
+    files: list[FilePattern] = []
+    run = run_summary(_joined(path, lambda file: files.append(file_pattern(file))))
+    run.files[:0] = files
+    return run
+
+
+def _joined(path: Path, take: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The run but for files of the trace's calls, each of which `take` gets."""
     said = said_by_log(path)
-    if said is not None:
-        raw["files"] = [{**file, "totals": None} for file in raw["files"]]
-        _join(raw, said)
+    if said is None:
+        return core.summarize(path, take=take)
+    log = _Log(said)
+    raw = core.summarize(path, take=lambda file: take(log.joined_file(file)))
+    log.join_run(raw)
     return raw
 
 
@@ -77,40 +94,52 @@ def _losses(said: Mapping[str, Any]) -> list[str]:
     return [*own, *said.get("losses", [])]
 
 
-def _join(raw: dict[str, Any], said: Mapping[str, Any]) -> None:
-    raw["log"] = {
-        **{key: said.get(key) for key in ("format", "format_version", "modules", "by_rank")},
-        **{"has_calls": said.get("has_calls", True), "heatmap": said.get("heatmap")},
-        "modes": said.get("modes", []),
-        "seconds": said.get("seconds", 0.0),
-    }
-    before = 0.0  # the job's start before the first call, from which the trace counts
-    if said.get("start_ns"):
-        start = said["start_ns"] / 1e9
-        if raw["calls"]:
-            before = max(0.0, raw["start_unix_seconds"] - start)
-        else:
-            raw["start_unix_seconds"] = start
-    raw["warnings"] = [*_losses(said), *raw["warnings"]]
-    # The job's time, and not from the first call that was logged to the last one.
-    raw["elapsed_seconds"] = max(said.get("seconds", 0.0), raw["elapsed_seconds"])
-    files = {file["path"]: file for file in raw["files"]}
-    for path, way, mode in said.get("modes", []):
-        for dataset in files.get(path, {}).get("datasets", []):
-            if dataset["layer"] == "mpiio" and dataset["write"] == (way == "write"):
-                dataset["mode"] = mode
-    counted = said.get("files", [])
-    for totals in counted:
-        file = files.get(totals["path"])
-        if file is None:
-            raw["files"].append(_file_of(totals, before))
-            continue
-        file["totals"] = totals
-        _name_aggregators(file, totals)
-        for key in ("bytes_read", "bytes_written"):
-            file[key] = max(file[key], totals.get(key, 0))
-    if counted:
-        raw["io_seconds"] = max(raw["io_seconds"], _slowest_rank(raw["ranks"], said))
+class _Log:
+    """What a log says, for the files of its trace's calls and then for the run."""
+
+    def __init__(self, said: Mapping[str, Any]):
+        self._said = said
+        self._modes: dict[str, list[tuple[str, str]]] = {}
+        for path, way, mode in said.get("modes", []):
+            self._modes.setdefault(path, []).append((way, mode))
+        # Those that no call was seen of, in the end.
+        self._totals = {totals["path"]: totals for totals in said.get("files", [])}
+
+    def joined_file(self, file: dict[str, Any]) -> dict[str, Any]:
+        """The file with its totals; each is given once."""
+        for way, mode in self._modes.get(file["path"], []):
+            for dataset in file["datasets"]:
+                if dataset["layer"] == "mpiio" and dataset["write"] == (way == "write"):
+                    dataset["mode"] = mode
+        totals = file["totals"] = self._totals.pop(file["path"], None)
+        if totals is not None:
+            _name_aggregators(file, totals)
+            for key in ("bytes_read", "bytes_written"):
+                file[key] = max(file[key], totals.get(key, 0))
+        return file
+
+    def join_run(self, raw: dict[str, Any]) -> None:
+        """The run, after its files: those that no call was seen of are added."""
+        said = self._said
+        raw["log"] = {
+            **{key: said.get(key) for key in ("format", "format_version", "modules", "by_rank")},
+            **{"has_calls": said.get("has_calls", True), "heatmap": said.get("heatmap")},
+            "modes": said.get("modes", []),
+            "seconds": said.get("seconds", 0.0),
+        }
+        before = 0.0  # the job's start before the first call, from which the trace counts
+        if said.get("start_ns"):
+            start = said["start_ns"] / 1e9
+            if raw["calls"]:
+                before = max(0.0, raw["start_unix_seconds"] - start)
+            else:
+                raw["start_unix_seconds"] = start
+        raw["warnings"] = [*_losses(said), *raw["warnings"]]
+        # The job's time, and not from the first call that was logged to the last one.
+        raw["elapsed_seconds"] = max(said.get("seconds", 0.0), raw["elapsed_seconds"])
+        raw["files"] += [_file_of(totals, before) for totals in self._totals.values()]
+        if said.get("files"):
+            raw["io_seconds"] = max(raw["io_seconds"], _slowest_rank(raw["ranks"], said))
 
 
 def _name_aggregators(file: dict[str, Any], totals: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ left out.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-@dataclass
+@dataclass(slots=True)
 class DatasetPattern:
     """All transfers of one direction on one dataset by all ranks."""
 
@@ -99,7 +100,7 @@ class GatherOutcome:
     not_held: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(slots=True)
 class FilePattern:
     """One file of the run."""
 
@@ -238,8 +239,17 @@ class RunSummary:
         return self.ranks, "rank"
 
 
+_NAMES: dict[type[Any], frozenset[str]] = {
+    kind: frozenset(one.name for one in fields(kind))
+    for kind in (
+        *(DatasetPattern, SettingOutcome, PrefetchOutcome, GatherOutcome),
+        *(FilePattern, RegionPattern, RunSummary),
+    )
+}
+
+
 def _build(kind: type[T], source: Mapping[str, Any]) -> T:
-    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    known = _NAMES[kind]
     return kind(**{name: value for name, value in source.items() if name in known})
 
 
@@ -247,22 +257,27 @@ def _dataset(source: Mapping[str, Any]) -> DatasetPattern:
     result = _build(DatasetPattern, source)
     descriptor: Any = result.descriptor
     if isinstance(descriptor, Mapping):
-        result.descriptor = str(descriptor.get("text", ""))
+        descriptor = str(descriptor.get("text", ""))
+    # Of thousands of files that are alike each text is there once.
+    result.descriptor, result.ambiguity = sys.intern(descriptor), sys.intern(result.ambiguity)
     return result
+
+
+def file_pattern(source: Mapping[str, Any]) -> FilePattern:
+    """The values of a FilePattern in JSON."""
+    file = _build(FilePattern, source)
+    file.datasets = [_dataset(one) for one in source.get("datasets", [])]
+    file.settings = [_build(SettingOutcome, one) for one in source.get("settings", [])]
+    prefetch = source.get("prefetch")
+    file.prefetch = _build(PrefetchOutcome, prefetch) if prefetch else None
+    gather = source.get("gather")
+    file.gather = _build(GatherOutcome, gather) if gather else None
+    return file
 
 
 def run_summary(source: Mapping[str, Any]) -> RunSummary:
     """The values of a RunSummary in JSON."""
     result = _build(RunSummary, source)
     result.regions = [_build(RegionPattern, one) for one in source.get("regions", [])]
-    result.files = []
-    for entry in source.get("files", []):
-        file = _build(FilePattern, entry)
-        file.datasets = [_dataset(one) for one in entry.get("datasets", [])]
-        file.settings = [_build(SettingOutcome, one) for one in entry.get("settings", [])]
-        prefetch = entry.get("prefetch")
-        file.prefetch = _build(PrefetchOutcome, prefetch) if prefetch else None
-        gather = entry.get("gather")
-        file.gather = _build(GatherOutcome, gather) if gather else None
-        result.files.append(file)
+    result.files = [file_pattern(one) for one in source.get("files", [])]
     return result

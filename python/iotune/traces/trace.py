@@ -13,9 +13,9 @@ from iotune import core
 from iotune.errors import Error
 from iotune.traces.call_filter import CallFilter, Ranks, Time, Words, call_filter
 from iotune.traces.calls import BATCH_ROWS, COLUMNS, Call, CallReader, calls
-from iotune.traces.log_totals import summarized
+from iotune.traces.log_totals import run_of, summarized
 from iotune.traces.regions import each_region
-from iotune.traces.summary import RunSummary, run_summary
+from iotune.traces.summary import RunSummary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ class Trace:
     @functools.cached_property
     def summary(self) -> RunSummary:
         """What the run did, in patterns."""
-        return run_summary(self.raw_summary)
+        return run_of(self.path)
 
     @functools.cached_property
     def metadata(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from iotune.models.gains.ask import pattern_of
@@ -41,6 +41,16 @@ class _Shape:
     element_bytes: int
     datasets: int = 1
     chunk: tuple[int, ...] = ()
+    more: int = 1  # so many times longer beside the others, where requests cost microseconds
+
+    def longer(self, times: int) -> _Shape:
+        """The same pieces, more of them."""
+        if times == 1:
+            return self
+        at = next(d for d, extent in enumerate(self.dims) if extent > 1)
+        dims = list(self.dims)
+        dims[at] *= times * self.more
+        return replace(self, dims=tuple(dims))
 
 
 # Of as many bytes that a storage which takes a third of a millisecond for a request has a file of
@@ -51,10 +61,10 @@ _SHAPES = {
     "gcrm": _Shape("*,*,BLOCK", (1, 4, 1 << 18), 4, 2),
     "flash": _Shape("BLOCK,*,*,*", (160, 8, 8, 8), 8, 12),
     "column": _Shape("*,BLOCK", (512, 2048), 8),
-    "narrow column": _Shape("*,BLOCK", (512, 64), 8),
-    "cyclic": _Shape("CYCLIC", (1 << 12,), 8),
-    "cyclic bytes": _Shape("CYCLIC", (1 << 12,), 1),
-    "cyclic blocks": _Shape("CYCLIC(32)", (1 << 16,), 8),
+    "narrow column": _Shape("*,BLOCK", (512, 64), 8, more=8),
+    "cyclic": _Shape("CYCLIC", (1 << 12,), 8, more=8),
+    "cyclic bytes": _Shape("CYCLIC", (1 << 12,), 1, more=16),
+    "cyclic blocks": _Shape("CYCLIC(32)", (1 << 16,), 8, more=4),
     "chunked rows": _Shape("*,BLOCK", (256, 4096), 8, 1, (32, 1024)),
     "unaligned": _Shape("BLOCK", (16 * 65537,), 4, 2),
 }
@@ -93,20 +103,21 @@ def _pattern(one: _Shape, ranks: int, op: str, collective: bool) -> dict[str, An
     )
 
 
-def surface_patterns(ranks: int) -> list[SurfacePattern]:
-    """All of a storage with so many ranks, a power of two."""
+def surface_patterns(ranks: int, longer: int = 1) -> list[SurfacePattern]:
+    """All of a storage with so many ranks, a power of two, and files so many times longer."""
+    shapes = {name: shape.longer(longer) for name, shape in _SHAPES.items()}
     found = [
         SurfacePattern(
             f"{shape}, {op}, {'collective' if collective else 'independent'}",
-            _pattern(_SHAPES[shape], ranks, op, collective),
-            _SHAPES[shape].datasets,
+            _pattern(shapes[shape], ranks, op, collective),
+            shapes[shape].datasets,
         )
         for shape, op, collective in _WANTED
     ]
     draw = random.Random(20251129)
     limits = Limits(
-        ranks=(ranks,), least_file_bytes=1 << 16, most_file_bytes=8 << 20, most_pieces=512,
-        least_piece_bytes=1,
+        ranks=(ranks,), least_file_bytes=longer << 16, most_file_bytes=longer << 23,
+        most_pieces=512 * longer, least_piece_bytes=1,
     )  # fmt: skip
     for number in range(_DRAWN):
         drawn = draw_pattern(draw, limits)

@@ -55,6 +55,12 @@ class Place:
     ranks: int
     most_seconds: float = 10.0  # of one file: slower patterns are left out, and listed
     nodes: int = 0  # of a paced storage
+    longer: int = 1  # files, so many times
+
+    @property
+    def patterns(self) -> list[SurfacePattern]:
+        """All that are measured on it."""
+        return surface_patterns(self.ranks, self.longer)
 
 
 def places() -> dict[str, Place]:
@@ -65,7 +71,7 @@ def places() -> dict[str, Place]:
         return Path("/var/tmp") / f"iotune-{name}"
 
     return {
-        "disk": Place(WORK / "files", "mpirun.mpich", 2),
+        "disk": Place(WORK / "files", "mpirun.mpich", 2, longer=8),
         "paced": Place(paced_folder("paced"), paced, 8, 3.0, nodes=1),
         "paced16": Place(paced_folder("paced16"), paced, 16, 3.0, nodes=4),
         "cephfs": Place(TESTBED / "mnt" / "narrow", str(TESTBEDS / "cephfs_mpirun"), 4, 6.0),
@@ -115,7 +121,7 @@ def measure(storage: str, minutes: float, only: str) -> None:
     with _ready(place) as folder:
         journal, mpi, slow = Journal(fresh), find_mpi(), too_slow(storage)
         for repeats in _REPEATS:
-            for one in surface_patterns(place.ranks):
+            for one in place.patterns:
                 if only in one.name and one.name not in slow and time.monotonic() < until:
                     asked = Asked(
                         _POINTS, repeats, until=until, most_seconds=place.most_seconds, drops=True
@@ -150,7 +156,7 @@ def status() -> None:
     """How far each storage is."""
     for storage, place in places().items():
         surfaces = {one.subject.name: one for one in load(storage)}
-        wanted = {one.name for one in surface_patterns(place.ranks)}
+        wanted = {one.name for one in place.patterns}
         trials = sum(len(one.trials) for one in surfaces.values())
         can_gain = sum(
             max((sorted(x)[len(x) // 2] for x in one.ratios().values()), default=1) >= 1.3

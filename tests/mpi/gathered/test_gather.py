@@ -24,6 +24,8 @@ PIECE_BY_PIECE = """<Parameters><Middleware_Layer>
 # Of gathered_views.c: those whose bytes fill ranges, and the most calls that write all of them.
 VIEWS = {"view": 20, "subarray": 20, "islands": 130, "large": 30, "permuted": 20, "reads": 20,
          "holes": None, "sieved": None, "null-type": None, "unsieved": None}  # fmt: skip
+# On the local file system that tests run on.
+LONE = "in pieces larger than 64 KiB, or in one larger than 1 KiB on a local file system"
 WAYS = ("plain", "write-only", "finalize", "abort", "exit", *ONE_BY_ONE)
 
 
@@ -152,6 +154,9 @@ def views(name: str) -> Callable[[Place], None]:
             assert files[0].read_bytes() == files[1].read_bytes(), way
             if mpi.romio and most is not None:
                 assert writes_of(place) < most, (way, writes_of(place))
+            if way == "large":
+                why = [(one["not_held"], one["reason"]) for one in notes_of(place) if one["reason"]]
+                assert why == [(1, LONE)] * RANKS, why
             if way == "reads":
                 assert reads_of(place, files[1]) == 0, reads_of(place, files[1])
             for one in files:

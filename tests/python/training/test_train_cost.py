@@ -53,6 +53,11 @@ def replays_of(bench: SharedRounds) -> int:
 
 @pytest.mark.mpi
 @needs_mpi
+def rounds_of_two(bench: SharedRounds) -> dict[str, list[float]]:
+    two = {name: ARMS[name] for name in ("default", "c1")}
+    return bench.measured_rounds(two, 3, 0, lambda: None)
+
+
 def test_a_round_is_one_replay_and_so_are_the_rounds_that_confirm(bench: SharedRounds) -> None:
     replays_of(bench)
     # when
@@ -64,14 +69,14 @@ def test_a_round_is_one_replay_and_so_are_the_rounds_that_confirm(bench: SharedR
         assert seconds is not None and seconds > 0
         assert effect == "applied"
     # and
-    rounds = bench.measured_rounds({name: ARMS[name] for name in ("default", "c1")}, 3)
+    rounds = rounds_of_two(bench)
     assert replays_of(bench) <= (3 if bench.case.pattern["op"] == "read" else 1)
     assert {name: len(seconds) for name, seconds in rounds.items()} == {"default": 3, "c1": 3}
     # and what a training that was killed has measured is not run again
     assert bench.journal is not None
     bench.journal = RunJournal(bench.journal.path, "key", resume=True)
     assert bench.measured_together(ARMS) == found
-    assert bench.measured_rounds({name: ARMS[name] for name in ("default", "c1")}, 3) == rounds
+    assert rounds_of_two(bench) == rounds
     assert replays_of(bench) == 0
 
 
@@ -92,7 +97,7 @@ def test_who_fails_is_found_and_the_default_s_failure_ends_it(
     assert found["c1"] == (None, "failed: the replay failed (1): made up")
     assert found["c0"][0] and found["default"][0]
     with pytest.raises(Error, match="made up"):
-        bench.measured_rounds({name: ARMS[name] for name in ("default", "c1")}, 3)
+        rounds_of_two(bench)
     failing = ""
     with pytest.raises(Error, match="made up"):
         bench.measured_together(ARMS)

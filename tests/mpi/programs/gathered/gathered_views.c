@@ -84,17 +84,21 @@ static void write_cells(long cells) {
   }
 }
 
-/* Cyclic cells, and a part of its own in each rank that small writes make a large piece. */
+/* Cyclic cells, a part of its own in each rank that small writes make a large piece, and one write
+   that on a local file system is too large to wait. */
 static void write_large(long pieces) {
-  enum { kStep = 32 << 10, kSteps = 40 };
-  char* const data = malloc(kStep);
+  enum { kStep = 1 << 10, kSteps = 1280 };
+  char* const data = calloc(1, kStep + 1);
   write_cells(pieces);
   const MPI_Offset begin = (MPI_Offset)pieces * kBytes + (MPI_Offset)rank * kStep * kSteps;
   for (int i = 0; i < kSteps; ++i) {
-    memset(data, rank * 50 + i + 1, kStep);
+    memset(data, rank * 50 + i % 50 + 1, kStep);
     expect(MPI_File_write_at(file, begin + (MPI_Offset)i * kStep, data, kStep, MPI_BYTE,
                              MPI_STATUS_IGNORE));
   }
+  const MPI_Offset end = (MPI_Offset)pieces * kBytes + (MPI_Offset)ranks * kStep * kSteps;
+  expect(MPI_File_write_at(file, end + (MPI_Offset)rank * (kStep + 1), data, kStep + 1, MPI_BYTE,
+                           MPI_STATUS_IGNORE));
   free(data);
 }
 
