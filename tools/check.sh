@@ -89,7 +89,7 @@ case $suite in
 esac
 # Before the build, which compiles what is there of them.
 [ "$suite" = quick ] || step "programs of others" tools/setup.sh companions
-[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, a browser, clang, HDF5 2.2 in parallel, packaging tools, a zoo" tools/setup.sh cross batch browser fuzz parallel-hdf5 packaging zoo
+[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, a browser, clang, HDF5 2.2 in parallel, packaging tools, a zoo, programs of netCDF" tools/setup.sh cross batch browser fuzz parallel-hdf5 packaging zoo netcdf
 # First, because some ctests run the installed command. `quick` takes what is installed, if anything.
 if [ "$suite" != quick ] || [ ! -x .venv/bin/iotune ]; then
   step "install into .venv" tools/setup.sh package

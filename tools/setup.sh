@@ -15,6 +15,8 @@
 #   tools/setup.sh browser    Chromium, for `make soak`: likewise
 #   tools/setup.sh parallel-hdf5  HDF5 1.14 and 2.2 built in parallel, for `make soak`; needs
 #                             companions
+#   tools/setup.sh netcdf     programs of PnetCDF and netCDF out of their source packages, for
+#                             `make soak`; needs zoo
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
 #                             can be had; what is missing the tests say
 #   tools/setup.sh peers    other tracers and reports, for `make bench NAME=peers`: likewise
@@ -423,6 +425,21 @@ packaging_tools() {
   done
 }
 
+# PnetCDF's examples and benchmarks, and netCDF's own parallel tests.
+netcdf_programs() {
+  local directory=build/companions scratch=build/companions/scratch-netcdf
+  [ ! -s "$directory/netcdf/nc_test4/tst_parallel.c" ] || return 0
+  rm -rf "$scratch"
+  package_source pnetcdf pnetcdf-bin "$scratch" && package_source netcdf netcdf-bin "$scratch" || return 1
+  tar -xf "$scratch"/pnetcdf_*.orig.tar.* -C "$scratch/pnetcdf" --strip-components=1 \
+    --wildcards '*/benchmarks/*' '*/examples/C/*' || return 1
+  tar -xf "$scratch"/netcdf_*.orig.tar.* -C "$scratch/netcdf" --strip-components=1 \
+    --wildcards '*/nc_test4/tst_parallel*.c' '*/include/*.h' || return 1
+  rm -rf "$directory"/{netcdf,pnetcdf}
+  mv "$scratch"/{netcdf,pnetcdf} "$directory"
+  rm -rf "$scratch"
+}
+
 mkdir -p build
 # Two set-ups in one checkout would write the same virtual environment.
 exec 9>build/.setup.lock
@@ -445,6 +462,7 @@ for part in "$@"; do
         # shellcheck disable=SC2086
         parallel_hdf5 $newer || say "going on without HDF5 ${newer%% *} in parallel (output: $LOG)"
       done ;;
+    netcdf) netcdf_programs || say "going on without programs of PnetCDF and netCDF (output: $LOG)" ;;
     packaging)
       (debian_packages "${PACKAGING_PACKAGES[@]}") || say "going on without ${PACKAGING_PACKAGES[*]}"
       packaging_tools ;;
@@ -455,6 +473,6 @@ for part in "$@"; do
     fuzz) (debian_packages "${FUZZ_PACKAGES[@]}") || say "going on without ${FUZZ_PACKAGES[*]}" ;;
     browser) (debian_packages "${BROWSER_PACKAGES[@]}") || say "going on without ${BROWSER_PACKAGES[*]}" ;;
     batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, browser, fuzz, packaging, parallel-hdf5, peers, torch, zoo)" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, browser, fuzz, netcdf, packaging, parallel-hdf5, peers, torch, zoo)" ;;
   esac
 done

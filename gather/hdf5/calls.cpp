@@ -144,6 +144,38 @@ struct Read {
   }
 };
 
+struct MakesList {
+  static inline Hid (*real)(Hid) = nullptr;
+  static Hid own(Hid list_class) noexcept {
+    const Hid list = real(list_class);
+    if (!is_past()) list_is_new(list, list_class);
+    return list;
+  }
+};
+
+struct SetsMode {
+  static inline int (*real)(Hid, int) = nullptr;
+  static int own(Hid list, int mode) noexcept {
+    constexpr int kIndependent = 0;  // H5FD_MPIO_INDEPENDENT, as the list has it anyway
+    if (mode != kIndependent) forget_list(list);
+    return real(list, mode);
+  }
+};
+
+// Why the last transfer with a list was no collective one. Of one that is held HDF5 knows nothing.
+struct AsksCause {
+  static inline int (*real)(Hid, std::uint32_t*, std::uint32_t*) = nullptr;
+  static int own(Hid list, std::uint32_t* local, std::uint32_t* global) noexcept {
+    constexpr std::uint32_t kIndependentWasSet = 1;  // H5D_MPIO_SET_INDEPENDENT
+    const int result = real(list, local, global);
+    if (result >= 0 && is_known_independent(list)) {
+      if (local != nullptr) *local |= kIndependentWasSet;
+      if (global != nullptr) *global |= kIndependentWasSet;
+    }
+    return result;
+  }
+};
+
 // Gives free what objects have in the file, for others. HDF5 demands that all ranks make the call:
 // none goes on before all have written.
 template <Name kName, typename... Arguments>
@@ -207,6 +239,9 @@ std::span<const Entry> own_calls() noexcept {
       entry<Copies<"H5Gmove2">>("H5Gmove2"),
       entry<Copies<"H5Lmove", Hid, Hid>>("H5Lmove"),
       entry<Copies<"H5Ocopy", Hid, Hid>>("H5Ocopy"),
+      entry<MakesList>("H5Pcreate"),
+      entry<SetsMode>("H5Pset_dxpl_mpio"),
+      entry<AsksCause>("H5Pget_mpio_no_collective_cause"),
       entry<Stops<"H5Fset_mpi_atomicity", int, Hid, bool>>("H5Fset_mpi_atomicity"),
       entry<Stops<"H5Fstart_swmr_write", int, Hid>>("H5Fstart_swmr_write"),
       entry<Stops<"H5Fmount", int, Hid, const char*, Hid, Hid>>("H5Fmount"),

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "gather/hdf5/gathered_hdf5_file.h"
+#include "gather/hdf5/transfer_lists.h"
 #include "gather/replaced.h"
 
 namespace iotune::gather {
@@ -52,7 +53,7 @@ template <Name kName, typename Result, typename... Arguments>
 struct ChangesList {
   static inline Result (*real)(Hid, Arguments...) = nullptr;
   static Result own(Hid list, Arguments... arguments) {
-    forget_transfer_list(list);
+    forget_list(list);
     return real(list, arguments...);
   }
 };

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
-#include <mutex>
+
+#include "gather/hdf5/transfer_lists.h"
 
 namespace iotune::gather {
 namespace {
@@ -42,38 +42,7 @@ class MemoryBytes {
   std::size_t left_ = 0;
 };
 
-// The program's lists whose values are the default ones.
-struct KnownLists {
-  std::mutex lock;
-  Hid ids[16];
-  unsigned next;
-};
-KnownLists g_known_lists;
-
-// Whether the list is one for an independent transfer, and nothing else. The first transfer with a
-// list is left to HDF5: it writes into the list why it was no collective one, and programs ask.
-bool is_independent(Hid list) noexcept {
-  if (list == 0) return true;  // H5P_DEFAULT
-  {
-    const std::lock_guard lock(g_known_lists.lock);
-    const auto end = std::cend(g_known_lists.ids);
-    if (std::find(std::cbegin(g_known_lists.ids), end, list) != end) return true;
-  }
-  const OwnId plain(new_transfer_list(false), g_h5.H5Pclose);
-  const QuietQuestions quiet;
-  if (plain >= 0 && g_h5.H5Pequal(list, plain) > 0) {
-    const std::lock_guard lock(g_known_lists.lock);
-    g_known_lists.ids[g_known_lists.next++ % std::size(g_known_lists.ids)] = list;
-  }
-  return false;
-}
-
 }  // namespace
-
-void forget_transfer_list(Hid list) noexcept {
-  const std::lock_guard lock(g_known_lists.lock);
-  std::replace(std::begin(g_known_lists.ids), std::end(g_known_lists.ids), list, Hid{0});
-}
 
 NotHeld GatheredDataset::copy(const Selection& file, const WriteCall& call) noexcept {
   Selection memory = file;  // H5S_ALL: as in the file

@@ -84,7 +84,4 @@ class GatheredDataset {
 // Takes part in `rounds` collective transfers to the dataset `id`, without an element.
 bool write_nothing(Hid id, std::size_t rounds, Hid transfer_list) noexcept;
 
-// The program is about to change a property list: what is known of it is not known any more.
-void forget_transfer_list(Hid list) noexcept;
-
 }  // namespace iotune::gather

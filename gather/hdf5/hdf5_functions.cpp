@@ -84,6 +84,10 @@ bool find_hdf5(Provider& hdf5) noexcept {
   return found.load(std::memory_order_acquire) > 0;
 }
 
+Hid transfer_class() noexcept {
+  return g_transfer_class;
+}
+
 Hid new_transfer_list(bool collective) noexcept {
   constexpr int kCollective = 1;  // H5FD_MPIO_COLLECTIVE
   const Hid list = g_h5.H5Pcreate(g_transfer_class);

@@ -67,6 +67,9 @@ extern Hdf5Functions g_h5;
 // has been used already. Nothing of the loader's may be held.
 bool find_hdf5(Provider& hdf5) noexcept;
 
+// The class of property lists for transfers; not above 0: not known yet.
+Hid transfer_class() noexcept;
+
 // A new property list for transfers, with its default values or for collective ones. The caller
 // closes it. -1: HDF5 makes none.
 Hid new_transfer_list(bool collective) noexcept;

@@ -293,7 +293,8 @@ def hdf5_ways(place: Place) -> None:
         return
     use(place, mpi)
     program = compiled(place, mpi, "hdf5_ways.c", *flags)
-    for way in ("plain", "kinds", "alone", "unlinked", "copied", "finalize", "exit"):
+    for way in ("plain", "lists", "kinds", "alone", "unlinked", "copied", "finalize",
+                "exit"):  # fmt: skip
         files = [place.scratch / "bare.h5", place.scratch / "gathered.h5"]
         done = [place.mpi(RANKS, program, way, files[0], PIECES, preload=False),
                 gathered(place, program, way, files[1], PIECES)]  # fmt: skip

@@ -3,7 +3,8 @@
  * plain: closes everything. exit, finalize: ends so, with everything open. abort: one rank does,
  * and the others die of it. full: prints what H5Fflush and H5Fclose return. kinds: datasets whose
  * writes do not wait. unlinked: writes a dataset whose link is gone, then another one. alone: one
- * rank writes a file of its own. copied: a dataset that others write is copied, and moved. */
+ * rank writes a file of its own. copied: a dataset that others write is copied, and moved. lists:
+ * each write has a list of its own, as in netCDF, which is asked what came of it. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -27,13 +28,27 @@ static hid_t make(hid_t file, const char* name, hid_t type, hsize_t rows) {
   return made;
 }
 
+static int makes_lists;
+
+static int write_row(hid_t data, hid_t type, hid_t memory, hid_t space, const void* row) {
+  if (!makes_lists) return H5Dwrite(data, type, memory, space, H5P_DEFAULT, row);
+  uint32_t local = 0, global = 0;
+  const hid_t list = H5Pcreate(H5P_DATASET_XFER);
+  H5Pset_dxpl_mpio(list, H5FD_MPIO_INDEPENDENT);
+  const int result = H5Dwrite(data, type, memory, space, list, row);
+  H5Pget_mpio_no_collective_cause(list, &local, &global);
+  if (local != H5D_MPIO_SET_INDEPENDENT || global != H5D_MPIO_SET_INDEPENDENT) printf("cause\n");
+  H5Pclose(list);
+  return result;
+}
+
 static void write_rows(hid_t data, hid_t type, hsize_t first, hsize_t step, const void* row) {
   const hsize_t columns = COLUMNS;
   hid_t space = H5Dget_space(data), memory = H5Screate_simple(1, &columns, NULL);
   hsize_t dims[2];
   H5Sget_simple_extent_dims(space, dims, NULL);
   for (hsize_t i = first; i < dims[0]; i += step) {
-    if (H5Dwrite(data, type, memory, row_space(space, i), H5P_DEFAULT, row) < 0) printf("failed\n");
+    if (write_row(data, type, memory, row_space(space, i), row) < 0) printf("failed\n");
   }
   H5Sclose(memory);
   H5Sclose(space);
@@ -65,6 +80,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  makes_lists = strcmp(way, "lists") == 0;
   const int alone = strcmp(way, "alone") == 0 || strcmp(way, "kinds") == 0;
   if (!alone || rank == 0) {
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
