@@ -19,7 +19,7 @@ from iotune.models.measuring.race import (
 )
 from iotune.models.options import Options, Progress
 from iotune.models.outcome import Measured, Outcome, trials_of
-from iotune.models.replays.bench import TIMEOUT_SECONDS, ReplayBench
+from iotune.models.replays.arm_bench import TIMEOUT_SECONDS, ArmBench
 from iotune.models.settings.candidates import Candidate
 
 from iotune.errors import Error
@@ -40,7 +40,7 @@ class Contest:
     """One of a bench's candidates. Chosen ones are all run in every round."""
 
     def __init__(
-        self, bench: ReplayBench, tried: Sequence[Candidate], partners: Sequence[Candidate],
+        self, bench: ArmBench, tried: Sequence[Candidate], partners: Sequence[Candidate],
         allowed: frozenset[str], options: Options, progress: Progress,
     ):  # fmt: skip
         """The best may be joined by others and by `partners`, where `allowed` has both together."""

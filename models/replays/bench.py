@@ -6,16 +6,15 @@ cores, all arms carry the yield shim too: MPICH spins, and a gain would else mea
 
 from __future__ import annotations
 
-import functools
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from iotune.models.cases import Case
-from iotune.models.measuring.paired import measure_rounds
 from iotune.models.measuring.race import DEFAULT
+from iotune.models.replays.arm_bench import TIMEOUT_SECONDS, ArmBench, Reported
 from iotune.models.replays.page_cache_timing import (
     FIRST_RUN_REPEATS,
     Pause,
@@ -43,8 +42,6 @@ from iotune.traces.leftovers import collect_run, run_of_iotune
 from iotune.traces.summary import RunSummary
 from iotune.traces.trace import open_trace
 
-# A hanging replay must not hold up the others.
-TIMEOUT_SECONDS = 600.0
 _IN_EFFECT = ("applied", "unverifiable")
 # Of iotune's own variables those that a replay keeps: where traces grow, and how the shim waits.
 _OF_REPLAYS = ("IOTUNE_BUFFER_DIR", "IOTUNE_YIELD_SLEEP_NS")
@@ -91,26 +88,14 @@ def replay_preload(ranks: int) -> tuple[str, str]:
     return both, "more ranks than cores: all arms carry the yield shim"
 
 
-# Seconds of one arm, and its effect.
-Reported = tuple[float | None, str]
-
-
-def seconds_in(reported: Reported) -> float:
-    """Raises Error where there are none."""
-    seconds, effect = reported
-    if seconds is None:
-        raise Error(effect.removeprefix("failed: "))
-    return seconds
-
-
-class ReplayBench(ABC):
+class ReplayBench(ArmBench):
     """A case's replay in a scratch directory on the storage that is measured."""
 
     journal: RunJournal | None = None  # where measurements are kept
     runs = moved_bytes = 0  # of all replays
 
     def __init__(self, case: Case, ranks: int, mpi: Mpi, replayer: Path, scratch: Path):
-        self.case = case
+        super().__init__(case)
         self.ranks = ranks  # a pattern may be that of fewer
         self.mpi = mpi
         self.replayer = replayer
@@ -119,7 +104,6 @@ class ReplayBench(ABC):
         self.options: list[str] = []
         self.files = scratch / "files"
         self.files.mkdir()
-        self.notes: list[str] = []
         # Of an arm: what its runs have in the environment beside what all have.
         self.services: dict[str, dict[str, str]] = {}
         # Of each run of an arm, what each of the plan's files took.
@@ -186,26 +170,6 @@ class ReplayBench(ABC):
         elif kept.file_seconds:
             self.file_seconds.setdefault(name, []).append(list(kept.file_seconds))
         return kept.seconds, kept.effect
-
-    def parts_of(self, arms: Sequence[str]) -> list[Sequence[str]]:
-        """The arms of a round in the parts that one replay measures."""
-        return [[name] for name in arms]
-
-    def measured_together(
-        self, arms: Mapping[str, Candidate], limit_seconds: float
-    ) -> dict[str, Reported]:
-        """As measured(), of one of parts_of()."""
-        return {name: self.measured(name, one, limit_seconds) for name, one in arms.items()}
-
-    def measured_rounds(
-        self, arms: Mapping[str, Candidate], rounds: int, seed: int, done: Callable[[], None]
-    ) -> dict[str, list[float]]:
-        """Seconds of each arm in each round; `done` follows each. Raises Error where one fails."""
-        run = {name: functools.partial(self._seconds, name, one) for name, one in arms.items()}
-        return measure_rounds(run, rounds, seed, done)
-
-    def _seconds(self, name: str, candidate: Candidate) -> float:
-        return seconds_in(self.measured(name, candidate))
 
     def _measured(self, name: str, candidate: Candidate, limit_seconds: float) -> Kept:
         try:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from iotune.models.cases import Case
 from iotune.models.measuring.race import DEFAULT
-from iotune.models.replays.bench import TIMEOUT_SECONDS, ReplayBench
+from iotune.models.replays.arm_bench import TIMEOUT_SECONDS
+from iotune.models.replays.bench import ReplayBench
 from iotune.models.replays.warm_pages import pace_of
 from iotune.models.settings.file_layout import striping_of
 

@@ -18,7 +18,8 @@ from iotune.models.cases import Case, plan_of_case
 from iotune.models.measuring.paired import compare_ranks, measure_rounds
 from iotune.models.measuring.race import FEWEST_ROUNDS
 from iotune.models.options import Options
-from iotune.models.replays.bench import TIMEOUT_SECONDS, replay_preload
+from iotune.models.replays.arm_bench import TIMEOUT_SECONDS
+from iotune.models.replays.bench import replay_preload
 from iotune.models.replays.plan_cuts import only_direction
 from iotune.models.train_plan import directory_of
 

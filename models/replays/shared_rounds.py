@@ -12,7 +12,7 @@ from statistics import median
 
 from iotune.models.cases import Case
 from iotune.models.measuring.race import DEFAULT
-from iotune.models.replays.bench import TIMEOUT_SECONDS, Reported, seconds_in
+from iotune.models.replays.arm_bench import TIMEOUT_SECONDS, Reported, seconds_in
 from iotune.models.replays.many import DEFAULTS, MOST_FILES, ManyBench
 from iotune.models.replays.page_cache_timing import (
     Pause,

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from iotune.models.cases import Case, shape_of, stored_pattern
 from iotune.models.measuring.race import DEFAULT
-from iotune.models.replays.bench import TIMEOUT_SECONDS
+from iotune.models.replays.arm_bench import TIMEOUT_SECONDS
 from iotune.models.replays.many import ManyBench
 from iotune.models.settings.candidates import STRIPED, Candidate, candidates
 from iotune.models.settings.file_layout import striping_of

@@ -13,6 +13,7 @@ from iotune.models.cases import Case
 from iotune.models.contest import Contest
 from iotune.models.measuring.race import most_runs
 from iotune.models.options import Options
+from iotune.models.replays.arm_bench import ArmBench
 from iotune.models.settings.candidates import Candidate
 
 SPREAD, TAIL_SHARE, TAIL_EXPONENT = 0.03, 0.05, 1.5
@@ -20,12 +21,11 @@ CANDIDATES, ROUNDS = 4, 5
 MOST_RUNS = most_runs(CANDIDATES, ROUNDS)
 
 
-class DrawnBench:
+class DrawnBench(ArmBench):
     """What models.contest measures with, without storage."""
 
     def __init__(self, gains: Mapping[str, float], seed: int):
-        self.case = Case(0, {"descriptor": "<1D,(BLOCK),(8)>"}, {})
-        self.notes: list[str] = []
+        super().__init__(Case(0, {"descriptor": "<1D,(BLOCK),(8)>"}, {}))
         self.runs = 0
         self._gains, self._draw = gains, random.Random(seed)
 
@@ -48,9 +48,7 @@ def winner(gains: Mapping[str, float], seed: int) -> str:
     bench = DrawnBench(gains, seed)
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(CANDIDATES)]
     options = Options(rounds=ROUNDS, seed=seed)
-    contest = Contest(
-        bench, tried, [], frozenset(), options, lambda what, more: None  # type: ignore[arg-type]
-    )  # fmt: skip
+    contest = Contest(bench, tried, [], frozenset(), options, lambda what, more: None)
     outcome = contest.outcome()
     assert bench.runs <= MOST_RUNS
     return outcome.winning_arm

@@ -15,6 +15,7 @@ from iotune.models.measuring.paired import compare, compare_ranks, measure_round
 from iotune.models.measuring.race import most_runs
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
+from iotune.models.replays.arm_bench import ArmBench
 from iotune.models.replays.plan_cuts import cut_plan, only_direction
 from iotune.models.settings.candidates import (
     Candidate,
@@ -225,12 +226,11 @@ def test_rounds_that_differ_in_number_are_an_error() -> None:
             compare_ranks(default, candidate)
 
 
-class FakeBench:
+class FakeBench(ArmBench):
     """An arm's seconds from a table; the second number is of the confirmation."""
 
     def __init__(self, seconds: dict[str, tuple[float, float]], effects: dict[str, str]):
-        self.case = Case(1, {"descriptor": "<1D,(CYCLIC),(8)>"}, {})
-        self.notes: list[str] = []
+        super().__init__(Case(1, {"descriptor": "<1D,(CYCLIC),(8)>"}, {}))
         self.seconds = seconds
         self.effects = effects
         self.runs: list[str] = []
@@ -361,7 +361,7 @@ def raced(arms: int, fastest: float) -> tuple[TailedBench, Outcome]:
     bench = TailedBench({name: (one, one) for name, one in times.items()}, {})
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(arms)]
     options = Options(rounds=3)
-    outcome = Contest(bench, tried, [], frozenset(), options, lambda what, more: None).outcome()  # type: ignore[arg-type]
+    outcome = Contest(bench, tried, [], frozenset(), options, lambda what, more: None).outcome()
     return bench, outcome
 
 
