@@ -24,6 +24,8 @@ class Limits:
     most_datasets: int = 4
     # A rank's share of a dataset in pieces: each is a system call where nothing joins them.
     most_pieces: int = 16384
+    # Of what draw_rewarding() draws, as far as a file has the bytes: programs have a million.
+    most_rewarding_pieces: int = 1 << 20
     least_piece_bytes: int = 16
 
 
@@ -49,7 +51,7 @@ def draw_rewarding(draw: random.Random, limits: Limits) -> Drawn:
     chunk: list[int] = []
     if kind == "dealt":
         run = draw.choice((1, 1, 1, 8, 64))
-        most_runs = min(most_bytes / element_bytes / run, limits.most_pieces)
+        most_runs = min(most_bytes / element_bytes / run, limits.most_rewarding_pieces)
         count = run * max(2, int(2 ** draw.uniform(6, max(6.0, math.log2(max(2.0, most_runs))))))
         names, grid = ["CYCLIC" if run == 1 else f"CYCLIC({run})"], [ranks]
         counts, dims = [count], [count * ranks]
@@ -59,7 +61,8 @@ def draw_rewarding(draw: random.Random, limits: Limits) -> Drawn:
         names, grid, counts, dims = ["BLOCK"], [ranks], [count], [count * ranks]
     else:
         element_bytes = max(4, element_bytes)
-        rows = 2 ** draw.randint(5, max(5, int(math.log2(limits.most_pieces))))
+        most_rows = min(most_bytes / element_bytes, limits.most_rewarding_pieces)
+        rows = 2 ** draw.randint(5, max(5, int(math.log2(max(2.0, most_rows)))))
         most = max(2.0, most_bytes / element_bytes / rows)
         width = max(1, int(2 ** draw.uniform(0, min(9.0, math.log2(most)))))
         names, grid, counts, dims = ["*", "BLOCK"], [1, ranks], [rows, width], [rows, width * ranks]

@@ -72,6 +72,8 @@ def test_a_survey_draws_where_settings_matter_and_small_files_first():
     rows = [(core.features(one.pattern, [{}]) or [[]])[0] for one in drawn]
     pieces = [2 ** row[core.feature_names().index("log2_piece_bytes")] for row in rows]
     assert min(pieces) == 1 and sum(one <= 64 for one in pieces) >= 12
+    counts = [2 ** row[core.feature_names().index("log2_pieces")] for row in rows]
+    assert min(counts) < 1000 and max(counts) > 100_000  # as programs have them
     names = [one.pattern["descriptor"] for one in drawn]
     assert sum("CYCLIC" in name for name in names) >= 8
     assert sum("(*,BLOCK)" in name for name in names) >= 8
