@@ -19,8 +19,12 @@ constexpr std::size_t kMostPieces = 64;
 // Of one process, whose bytes nobody else divides.
 constexpr std::size_t kMostArraysOfOne = 16;
 
-std::string name_of(std::uint64_t first_byte) {
-  return first_byte == 0 ? "(bytes)" : "(bytes from " + std::to_string(first_byte) + ")";
+// `pitch`: of one that lies in rows apart, what is from one row to the next; else 0.
+std::string name_of(std::uint64_t first_byte, std::uint64_t pitch) {
+  std::string name = "(bytes";
+  if (first_byte != 0 || pitch != 0) name += " from " + std::to_string(first_byte);
+  if (pitch != 0) name += ", every " + std::to_string(pitch);
+  return name + ")";
 }
 
 TransferMode mode_of(bool independent, bool collective) {
@@ -49,8 +53,9 @@ DatasetPattern pattern_of(const ByteRecord& record, bool write) {
   return pattern;
 }
 
-void fill(DatasetPattern& to, InferredShape& from) {
-  to.dataset = name_of(from.first_byte);
+void fill(DatasetPattern& to, FileArray& array) {
+  InferredShape& from = array.shape;
+  to.dataset = name_of(from.first_byte, array.copies > 1 ? array.pitch : 0);
   to.descriptor = std::move(from.described.descriptor);
   to.process_grid = std::move(from.described.process_grid);
   to.halo = std::move(from.described.halo);
@@ -287,7 +292,7 @@ std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
   const std::vector<Share> shares = divided ? shares_of(record, arrays) : std::vector<Share>();
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     DatasetPattern& pattern = patterns[i];
-    fill(pattern, arrays[i].shape);
+    fill(pattern, arrays[i]);
     if (shares.empty()) continue;
     const Share& share = shares[i];
     pattern.calls = share.sum.calls;

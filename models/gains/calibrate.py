@@ -27,7 +27,10 @@ _UNBOUNDED = 1e6  # spreads
 
 
 def calibrated(rows: Rows, left_out: Array) -> Intervals:
-    """`left_out`: mean, spread and the cost model's own answer for each row, its pattern unseen."""
+    """`left_out`: mean, spread and the cost model's own answer for each row, its pattern unseen.
+
+    Outside of what was learnt the cost model answers alone, and has a width of its own.
+    """
     off = rows.log_gain - left_out[:, 0]
     floor = float(max(np.median(left_out[:, 1]) / 4, 1e-3))
     scaled = off / np.hypot(left_out[:, 1], floor)
@@ -38,10 +41,11 @@ def calibrated(rows: Rows, left_out: Array) -> Intervals:
         of_way = ways == way
         enough = len(np.unique(rows.group[of_way])) >= _FEWEST_OF_A_WAY
         found.append(_scales(scaled[of_way], rows.weight[of_way]) if enough else of_all)
-    chosen = _scale_of_choices(rows, left_out[:, 0], scaled)
     own = rows.log_gain - left_out[:, 2]
-    outside = _scales(own, rows.weight)
-    return Intervals(floor, tuple(found), chosen, outside)
+    return Intervals(
+        floor, tuple(found), _scale_of_choices(rows, left_out[:, 0], scaled),
+        _scales(own, rows.weight), _scale_of_choices(rows, left_out[:, 2], own),
+    )  # fmt: skip
 
 
 def _scale_of_choices(rows: Rows, expected: Array, scaled: Array) -> float:

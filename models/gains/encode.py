@@ -11,7 +11,7 @@ from iotune.models.gains.mechanism import Array
 
 from iotune import core
 
-_MAGIC = b"iotuneG1"
+_MAGIC = b"iotuneG2"
 _LEAF = -1
 
 
@@ -25,6 +25,7 @@ class Intervals:
     chosen: float  # low end of the best of many
     # Of what lies outside: natural logarithms, for the cost model has no spread.
     outside: tuple[float, float]
+    chosen_outside: float
 
 
 def encoded(prices: Array, ranges: Array, intervals: Intervals, trees: Sequence[object]) -> bytes:
@@ -68,7 +69,7 @@ def encoded(prices: Array, ranges: Array, intervals: Intervals, trees: Sequence[
         np.asarray(prices, "<f8").tobytes(), np.asarray(ranges, "<f8").tobytes(),
         np.asarray(
             [intervals.floor, *(x for one in intervals.ways for x in one), intervals.chosen,
-             *intervals.outside], "<f8",
+             *intervals.outside, intervals.chosen_outside], "<f8",
         ).tobytes(),
         np.asarray(roots, "<u4").tobytes(), np.asarray(values, "<f8").tobytes(),
         np.asarray(rights, "<i4").tobytes(), np.asarray(inputs, "<i2").tobytes(),

@@ -11,11 +11,12 @@ namespace {
 
 // Layout, little-endian: magic, sizes (std::uint32_t: features, prices, trees, nodes), a hash of
 // the features' names (std::uint64_t), prices, ranges (low, high) of the pattern's features, floor,
-// scales of low and high of each way, scale of what is chosen, scales outside; roots
+// scales of low and high of each way, scale of what is chosen, scales outside and of what is chosen
+// there; roots
 // (std::uint32_t) of the trees; then of each node its value (double), right child (std::int32_t, in
 // the forest) and input (std::int16_t), each as one array; at the end checksum() of all before it
 // (std::uint64_t).
-constexpr char kMagic[8] = {'i', 'o', 't', 'u', 'n', 'e', 'G', '1'};
+constexpr char kMagic[8] = {'i', 'o', 't', 'u', 'n', 'e', 'G', '2'};
 constexpr std::uint32_t kMostTrees = 4096, kMostNodes = 1U << 22;
 // A feature may lie as far outside of what was learnt: a doubling of most.
 constexpr double kSlack = 1.0;
@@ -111,9 +112,12 @@ GainInputs gain_inputs(const Features& with, const Features& without,
 Result<GainModel> GainModel::parse(std::string_view payload) noexcept {
   return guarded<GainModel>([&] {
     if (payload.size() < sizeof kMagic + sizeof(std::uint64_t) ||
-        memcmp(payload.data(), kMagic, sizeof kMagic) != 0) {
+        memcmp(payload.data(), kMagic, sizeof kMagic - 1) != 0) {
       throw Fault{"no gain model of iotune"};
     }
+    constexpr const char* kOtherVersion =
+        "a gain model of another version of iotune: train it again";
+    if (payload[sizeof kMagic - 1] != kMagic[sizeof kMagic - 1]) throw Fault{kOtherVersion};
     const std::string_view body = payload.substr(0, payload.size() - sizeof(std::uint64_t));
     Reader reader(body.substr(sizeof kMagic));
     if (Reader(payload.substr(body.size())).one<std::uint64_t>() != checksum(body)) {
@@ -123,7 +127,7 @@ Result<GainModel> GainModel::parse(std::string_view payload) noexcept {
     const auto trees = reader.one<std::uint32_t>(), nodes = reader.one<std::uint32_t>();
     const auto names = reader.one<std::uint64_t>();
     if (features != kFeatureCount || prices != kCostTermCount || names != hash_of_names()) {
-      throw Fault{"a gain model of another version of iotune: train it again"};
+      throw Fault{kOtherVersion};
     }
     if (trees == 0 || trees > kMostTrees || nodes < trees || nodes > kMostNodes) {
       throw Fault{"a gain model of an impossible size"};
@@ -142,6 +146,7 @@ Result<GainModel> GainModel::parse(std::string_view payload) noexcept {
     for (Scales& one : found.scales_) one = scales();
     found.chosen_scale_ = finite(reader.one<double>());
     found.outside_ = scales();
+    found.chosen_outside_ = finite(reader.one<double>());
     for (const std::uint32_t root : reader.many<std::uint32_t>(trees)) {
       found.roots_.push_back(root);
     }
@@ -181,8 +186,8 @@ PredictedGain GainModel::gain(const Features& with, const Features& without) con
   if (out_of_range(without) != nullptr) {
     const double own = exact.back();
     const double wider = 1 + kWiderEachDoubling * doublings_outside(without);
-    const double low = own - outside_.low * wider;
-    return {own, 0, low, own + outside_.high * wider, low};
+    return {own, 0, own - outside_.low * wider, own + outside_.high * wider,
+            own - std::max(outside_.low, chosen_outside_) * wider};
   }
   float inputs[kGainInputs];
   std::transform(exact.begin(), exact.end(), inputs,

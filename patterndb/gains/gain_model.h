@@ -80,6 +80,7 @@ class GainModel {
   Scales scales_[kWays] = {};
   double chosen_scale_ = 0;  // of `sure`
   Scales outside_ = {};      // s is what the cost model's own answer is off by: 1
+  double chosen_outside_ = 0;
 };
 
 }  // namespace iotune::patterndb

@@ -16,6 +16,7 @@ struct Judgement {
   // or have a name for each of their rows.
   std::size_t right = 0, joined = 0, divided = 0;
   std::size_t irregular = 0;  // drawn arrays without a name
+  std::size_t other = 0;      // found names whose bytes were moved so, with other ends than drawn
   std::size_t wrong = 0;      // found names whose bytes nobody moved so
   std::vector<std::string> faults;
   std::vector<std::string> drawn, found;  // in words

@@ -33,6 +33,7 @@ def main() -> int:
     )  # fmt: skip
     table.add("of these under a name with equal neighbours, %",
               100 * found["joined"] / found["arrays"])  # fmt: skip
+    table.add("named by their bytes with other ends than drawn", found["other"])
     table.add("named wrong", found["wrong"], paired.at_most(0, ""))
     large_runs.measure(table, options.build, options.out, options.shrink)
     return table.finish(options.out)

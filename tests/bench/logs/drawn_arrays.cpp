@@ -24,6 +24,7 @@ int main(int count, char** words) {
     sum.joined += found.joined;
     sum.divided += found.divided;
     sum.irregular += found.irregular;
+    sum.other += found.other;
     sum.wrong += found.wrong;
     if (found.faults.empty()) continue;
     std::printf("file %llu: %u ranks, %zu arrays, %zu right, %zu wrong\n", i, file.ranks,
@@ -35,6 +36,7 @@ int main(int count, char** words) {
   }
   std::printf(
       "{\"seed\": %llu, \"files\": %llu, \"arrays\": %zu, \"right\": %zu, \"joined\": %zu, "
-      "\"divided\": %zu, \"irregular\": %zu, \"wrong\": %zu}\n",
-      seed, files, sum.arrays, sum.right, sum.joined, sum.divided, sum.irregular, sum.wrong);
+      "\"divided\": %zu, \"irregular\": %zu, \"other\": %zu, \"wrong\": %zu}\n",
+      seed, files, sum.arrays, sum.right, sum.joined, sum.divided, sum.irregular, sum.other,
+      sum.wrong);
 }

@@ -195,8 +195,8 @@ TEST(SeveralArrays, RecordVariables) {
     at = add_blocks(calls, 4, at, 148);
   }
   EXPECT_EQ(names_in(calls, 4),
-            "(bytes from 1024) <2D,(*,BLOCK),(12,800)>; "
-            "(bytes from 4224) <2D,(*,BLOCK),(12,148)>; ");
+            "(bytes from 1024, every 3792) <2D,(*,BLOCK),(12,800)>; "
+            "(bytes from 4224, every 3792) <2D,(*,BLOCK),(12,148)>; ");
 }
 
 // Equal arrays, three, three and two without gaps between.

@@ -16,6 +16,7 @@ struct HandMade {
   double low = -1e6, high = 1e6;  // range of every feature of the pattern
   double floor = 0.1, low_scale = 1, high_scale = 1;
   double sieved_low_scale = 1, chosen_scale = 0, outside_low = 0.5, outside_high = 0.5;
+  double chosen_outside = 0;
 };
 
 template <typename T>
@@ -33,7 +34,7 @@ inline std::uint64_t checksum_of_names() {
 }
 
 inline std::string bytes_of(const HandMade& model) {
-  std::string bytes = "iotuneG1";
+  std::string bytes = "iotuneG2";
   for (const std::size_t one : {kFeatureCount, kCostTermCount, std::size_t{1}, std::size_t{3}}) {
     append(bytes, static_cast<std::uint32_t>(one));
   }
@@ -51,7 +52,8 @@ inline std::string bytes_of(const HandMade& model) {
     append(bytes, sieved ? model.sieved_low_scale : model.low_scale);
     append(bytes, model.high_scale);
   }
-  for (const double one : {model.chosen_scale, model.outside_low, model.outside_high}) {
+  for (const double one :
+       {model.chosen_scale, model.outside_low, model.outside_high, model.chosen_outside}) {
     append(bytes, one);
   }
   append(bytes, std::uint32_t{0});

@@ -121,6 +121,11 @@ TEST(GainModel, OutsideOfWhatWasLearntTheCostsSpeakAlone) {
   const PredictedGain farther = must(GainModel::parse(bytes_of(made))).gain(none, sieved);
   EXPECT_LT(farther.low, found.low);
   EXPECT_GT(farther.high, found.high);
+  // The best of many is less sure than any of them.
+  made.chosen_outside = 2;
+  const PredictedGain chosen = must(GainModel::parse(bytes_of(made))).gain(none, sieved);
+  EXPECT_EQ(chosen.low, farther.low);
+  EXPECT_LT(chosen.sure, chosen.low);
   // What changes no count is expected to be worth nothing, and is no surer than the rest.
   EXPECT_EQ(model.gain(none, none).log_gain, 0);
   EXPECT_LT(model.gain(none, none).sure, 0);
