@@ -73,6 +73,17 @@ void append_list(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_
   }
 }
 
+// Start, stride, count and block of each dimension. HDF5 1.10 says of some unions that they are
+// regular, with blocks that overlap: they select what one block does.
+void join_overlapping(std::uint64_t* parts, std::size_t n) noexcept {
+  for (std::size_t d = 0; d < n; ++d) {
+    std::uint64_t &stride = parts[n + d], &count = parts[2 * n + d], &block = parts[3 * n + d];
+    if (count < 2 || stride == 0 || block <= stride) continue;
+    block += (count - 1) * stride;
+    stride = count = 1;
+  }
+}
+
 void append_hyperslab(const Hdf5Api& api, const Provider& provider, RecordWriter& record, Hid space,
                       std::size_t n, Points points, std::size_t most_words) noexcept {
   if (api.H5Sis_regular_hyperslab(space) > 0) {
@@ -80,6 +91,7 @@ void append_hyperslab(const Hdf5Api& api, const Provider& provider, RecordWriter
     for (std::size_t i = 0; i < 4 * n; ++i) parts[i] = 0;  // where HDF5 fails to say
     const std::uint64_t *const count = parts + 2 * n, *const block = parts + 3 * n;
     api.H5Sget_regular_hyperslab(space, parts, parts + n, parts + 2 * n, parts + 3 * n);
+    join_overlapping(parts, n);
     std::uint64_t offset[kMaxDimensions], moved = 0;
     offset_from_bounds(api, space, n, parts, offset);
     for (std::size_t d = 0; d < n; ++d) {
