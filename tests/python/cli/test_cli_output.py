@@ -18,7 +18,7 @@ from iotune.cli.output import Column, data, document, say, seconds_text, size_te
 from iotune.errors import Error
 from iotune.reports.show_calls import call_line
 from iotune.reports.show_run import is_file
-from support.installed.shown_run import DATASET, FILE, SUMMARY, TUNED
+from support.installed.shown_run import DATASET, FILE, SUMMARY, TUNED, summarized_as
 from support.repository import ROOT
 
 
@@ -55,7 +55,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The newest trace in a default directory of its own; its content comes from SUMMARY."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
-    monkeypatch.setattr(core, "summarize", lambda path: SUMMARY)
+    monkeypatch.setattr(core, "summarize", summarized_as(SUMMARY))
     monkeypatch.setattr(core, "processes", lambda path: [])
     monkeypatch.setattr(core, "Database", FakeDatabase)
     monkeypatch.setattr(core, "filesystem_of", lambda path: "ext4")
@@ -74,7 +74,7 @@ def typed(*words: str) -> Result:
 
 
 def with_file(monkeypatch: pytest.MonkeyPatch, file: dict[str, Any]) -> None:
-    monkeypatch.setattr(core, "summarize", lambda path: {**SUMMARY, "files": [file]})
+    monkeypatch.setattr(core, "summarize", summarized_as({**SUMMARY, "files": [file]}))
 
 
 def test_show_prints_patterns_on_stdout_and_talks_on_stderr(trace: Path) -> None:
@@ -102,7 +102,7 @@ def test_show_prints_patterns_on_stdout_and_talks_on_stderr(trace: Path) -> None
 def test_time_of_calls_that_overlap_is_over_all_of_the_run(
     trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(core, "summarize", lambda path: {**SUMMARY, "io_seconds": 11218.0})
+    monkeypatch.setattr(core, "summarize", summarized_as({**SUMMARY, "io_seconds": 11218.0}))
     line = typed("show").stdout.splitlines()[1]
     assert "; over 100% of its time in I/O (" in line, line
 
@@ -361,7 +361,7 @@ def test_of_files_outside_the_sample_only_what_was_set_is_reported(
     plain = {**FILE, **nothing, "path": "/scratch/cyclic00009.h5"}
     tuned = {**TUNED, **nothing, "path": "/scratch/cyclic00010.h5"}
     summary = {**SUMMARY, "files": [FILE, plain, tuned]}
-    monkeypatch.setattr(core, "summarize", lambda path: summary)
+    monkeypatch.setattr(core, "summarize", summarized_as(summary))
     # when
     shown, one, explained = typed("show"), typed("show", "--file", "*9.h5"), typed("explain")
     # then

@@ -16,7 +16,7 @@ from iotune.reports.show_calls import call_line
 from iotune.reports.show_run import print_run
 from iotune.reports.tables import Column, paragraph, table
 from iotune.traces.summary import run_summary
-from support.installed.shown_run import DATASET, FILE, SUMMARY, TUNED
+from support.installed.shown_run import DATASET, FILE, SUMMARY, TUNED, summarized_as
 
 HOSTILE = "\x1b[2J\x9b31m\n\r\x07\u202e"
 LONG = {
@@ -139,7 +139,7 @@ def test_explanations_of_files_that_are_alike_are_one(
     files = [of(step) for step in range(20)]
     files[7] = of(7, settings=refused)
     summary = {**SUMMARY, "files": files}
-    monkeypatch.setattr("iotune.core.summarize", lambda path: summary)
+    monkeypatch.setattr("iotune.core.summarize", summarized_as(summary))
     monkeypatch.setattr("iotune.core.processes", lambda path: [])
     monkeypatch.setenv("IOTUNE_DB", "none")
     trace = tmp_path / "t.iotrace"
