@@ -168,7 +168,7 @@ struct AsksCause {
   static int own(Hid list, std::uint32_t* local, std::uint32_t* global) noexcept {
     constexpr std::uint32_t kIndependentWasSet = 1;  // H5D_MPIO_SET_INDEPENDENT
     const int result = real(list, local, global);
-    if (result >= 0 && is_known_independent(list)) {
+    if (result >= 0 && was_written_with(list)) {
       if (local != nullptr) *local |= kIndependentWasSet;
       if (global != nullptr) *global |= kIndependentWasSet;
     }

@@ -71,7 +71,7 @@ NotHeld GatheredDataset::hold(Hid id, const WriteCall& call) noexcept {
     return NotHeld::kArguments;
   }
   if (g_h5.H5Tequal(call.mem_type, type_) <= 0) return NotHeld::kTypes;
-  if (!is_independent(call.transfer_list)) return NotHeld::kTransferList;
+  if (!writes_independently(call.transfer_list)) return NotHeld::kTransferList;
   if (extent_.n == 0) {
     const OwnId space(g_h5.H5Dget_space(id), g_h5.H5Sclose);
     if (space < 0 || !extent_of(space, extent_)) return NotHeld::kSelection;

@@ -5,11 +5,10 @@
 
 namespace iotune::gather {
 
-// Any thread. HDF5 may be asked.
-bool is_independent(Hid list) noexcept;
-
-// The same of a list that is_independent() was asked about, or that is new: asks nobody.
-bool is_known_independent(Hid list) noexcept;
+// Before a write with the list, by any thread. HDF5 may be asked.
+bool writes_independently(Hid list) noexcept;
+// Whether it was asked for one, and the list was for independent transfers.
+bool was_written_with(Hid list) noexcept;
 
 // The program has made the list of this class, with the default values.
 void list_is_new(Hid list, Hid list_class) noexcept;

@@ -35,6 +35,8 @@ static int write_row(hid_t data, hid_t type, hid_t memory, hid_t space, const vo
   uint32_t local = 0, global = 0;
   const hid_t list = H5Pcreate(H5P_DATASET_XFER);
   H5Pset_dxpl_mpio(list, H5FD_MPIO_INDEPENDENT);
+  H5Pget_mpio_no_collective_cause(list, &local, &global);
+  if (local != H5D_MPIO_COLLECTIVE || global != H5D_MPIO_COLLECTIVE) printf("cause before\n");
   const int result = H5Dwrite(data, type, memory, space, list, row);
   H5Pget_mpio_no_collective_cause(list, &local, &global);
   if (local != H5D_MPIO_SET_INDEPENDENT || global != H5D_MPIO_SET_INDEPENDENT) printf("cause\n");
