@@ -38,8 +38,8 @@ class Options:
     prior: Callable[[Case, Mapping[str, int], Mapping[str, str], Sequence[str]], object] = (
         lambda case, question, platform, texts: None
     )
-    # Keeps each measurement of a case with these candidates at once; None: nothing is kept.
-    journal: Callable[[Case, Sequence[str]], RunJournal | None] = lambda case, candidates: None
+    # Keeps each measurement of a case at once; None: nothing is kept.
+    journal: Callable[[Case], RunJournal | None] = lambda case: None
     # What was fitted to a file system's response times; None: nothing is known.
     latency_of: LatencyOf = lambda _: None
     # Of the patterns that were trained before.

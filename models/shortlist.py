@@ -22,6 +22,7 @@ from iotune.models.settings.candidates import Candidate, Shape, reaches
 from iotune.models.settings.reach import taken_parameters
 from iotune.models.settings.space import space
 from iotune.models.settings.unread import without_unread
+from iotune.models.survey.costs import without_hopeless
 from iotune.models.survey.trials import Subject, Trial
 
 from iotune.replay.mpi import Mpi
@@ -118,6 +119,8 @@ def searched(
         return Shortlist([])
     progress("searching", 1)
     question = question_of(plan, 1)
+    subject = Subject(str(case.id), case.pattern, question, case.platform)
+    points = without_hopeless(subject, points)
     texts = [one.text for one in points]
     of_whole = options.prior(case, question, case.platform, texts)
     looked = _looked_at(case, plan)

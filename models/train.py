@@ -31,16 +31,23 @@ from iotune.models.replays.bench import Bench, ReplayBench
 from iotune.models.replays.call_bench import CallBench, call_plan_of
 from iotune.models.replays.many import MOST_FILES, MOST_TOGETHER_BYTES
 from iotune.models.replays.preceding_files import PrecededPlan, as_own_files
+from iotune.models.replays.run_journal import RunJournal
 from iotune.models.replays.shared_rounds import SharedRounds, can_share
 from iotune.models.replays.stack import demand_same_storage
-from iotune.models.settings.candidates import Candidate, Shape, candidates, refinements
+from iotune.models.settings.candidates import (
+    Candidate,
+    Shape,
+    candidates,
+    parse_candidate,
+    refinements,
+)
 from iotune.models.settings.prospects import why_nothing
 from iotune.models.settings.reach import OutOfReach, taken_parameters, within_reach
 from iotune.models.settings.space import space
 from iotune.models.settings.storage import case_on_storage
 from iotune.models.settings.unread import without_unread
-from iotune.models.shortlist import FINALISTS, question_of, searched
-from iotune.models.survey.costs import Costs
+from iotune.models.shortlist import FINALISTS, Shortlist, question_of, searched
+from iotune.models.survey.costs import without_hopeless
 from iotune.models.survey.trials import Subject, Surface
 from iotune.models.train_plan import directory_of
 
@@ -104,12 +111,16 @@ def _train(
     members.append((last, replay.parts_of(plan.files[-1].path)))
     case, of_case = case_with_most_bytes(members, replay, plan)
     shape = case_on_storage(case, shape_of(case, of_case, filesystem), directory, options)
-    tried = _worth_a_run(case, shape, directory, options)
-    found = searched(case, of_case, replay, shape, directory, mpi, replayer, options, progress)
-    # Candidates by mechanism run on beside those that the search found.
-    tried = (*found.candidates, *(one for one in tried if one not in found.candidates))
-    if found.candidates:
-        tried = tried[: min(2 * FINALISTS, options.budget)]
+    journal = options.journal(case)
+    tried = _of_stopped(journal, case, directory, options)
+    found = Shortlist([])
+    if not tried:
+        tried = _worth_a_run(case, shape, directory, options)
+        found = searched(case, of_case, replay, shape, directory, mpi, replayer, options, progress)
+        # Candidates by mechanism run on beside those that the search found.
+        tried = (*found.candidates, *(one for one in tried if one not in found.candidates))
+        if found.candidates:
+            tried = tried[: min(2 * FINALISTS, options.budget)]
     arms = 1 + len(tried)
     # Where many files at once find no room, they are replayed one by one.
     room_bytes = room_of(directory)
@@ -123,7 +134,7 @@ def _train(
             bench = SharedRounds(case, replay, mpi, replayer, scratch, arms, options.seed)
         else:
             bench = Bench(case, replay, mpi, replayer, scratch)
-        bench.journal = options.journal(case, [one.text for one in tried])
+        bench.journal = journal
         outcome = _measured(bench, case, shape, tried, directory, options, progress)
         nodes = open_trace(bench.trace_of(DEFAULT)).summary.nodes
     if found.note:
@@ -167,10 +178,11 @@ def train_calls(
             bench = CallBench(
                 case, trace, place / "calls", written.needed_bytes, mpi, replayer, scratch
             )
-            bench.journal = options.journal(case, [])
+            bench.journal = options.journal(case)
             shape = shape_of_calls(case, written.needed_bytes, filesystem)
             shape = case_on_storage(case, shape, directory, options)
-            tried = _worth_a_run(case, shape, directory, options)
+            tried = _of_stopped(bench.journal, case, directory, options)
+            tried = tried or _worth_a_run(case, shape, directory, options)
             return _measured(bench, case, shape, tried, directory, options, progress)
 
 
@@ -179,6 +191,8 @@ def _measured(
     options: Options, progress: Progress,
 ) -> Outcome:  # fmt: skip
     """The best of them, with what that took; the bench's journal is of no more use then."""
+    if bench.journal is not None:
+        bench.journal.begin([one.text for one in tried])
     partners = _partners(shape, tried, case, directory, options)
     allowed = frozenset(one.text for one in space(shape))
     outcome = Contest(bench, tried, partners, allowed, options, progress).outcome()
@@ -192,6 +206,15 @@ def _measured(
             )
         bench.journal.done()
     return outcome
+
+
+def _of_stopped(
+    journal: RunJournal | None, case: Case, directory: Path, options: Options
+) -> tuple[Candidate, ...]:
+    """The candidates of a training that is resumed; none where there is no such."""
+    if journal is None or not journal.resumed:
+        return ()
+    return _allowed(list(map(parse_candidate, journal.candidates)), case, directory, options)
 
 
 def _worth_a_run(
@@ -212,8 +235,8 @@ def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate
     # As many more as nobody may read here.
     found = without_unread(candidates(shape, 2 * most), case.platform)
     question = {"nodes": case.nodes, "datasets": case.datasets, "repeats": 1}
-    costs = Costs(Subject(str(case.id), case.pattern, question, case.platform), found)
-    found = [one for one in found if not costs.is_hopeless(one)][:most]
+    subject = Subject(str(case.id), case.pattern, question, case.platform)
+    found = without_hopeless(subject, found)[:most]
     if not found:
         raise OutOfReach(why_nothing(shape, case.platform))
     return tuple(within_reach(found, shape, taken)[: options.budget])

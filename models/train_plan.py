@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iotune.models.cases import Case
-from iotune.models.measuring.race import most_runs
+from iotune.models.measuring.race import most_rounds, most_runs
 from iotune.models.options import Options
+from iotune.models.replays.many import MOST_FILES
 from iotune.models.replays.page_cache_timing import (
     FIRST_RUN_REPEATS,
     LONG_ENOUGH_SECONDS,
@@ -26,8 +27,8 @@ from iotune.errors import Error
 
 # What a replay takes beside the seconds of its files: launcher, libraries.
 _START_OF_REPLAY_SECONDS = 0.7
-# Replays of a training whose rounds are one replay each.
-_STARTS_OF_SHARED = 12
+# Replays that look at the default's time, and write what others read.
+_SETTLING = 2
 # A search's replays beside those of its files: two that settle, and as many as its batches.
 _REPLAYS_OF_SEARCH = 4
 
@@ -71,18 +72,24 @@ def estimate(cases: Sequence[Case], options: Options, candidates: int = 0) -> Es
         runs = 1 + (1 + arms) * options.rounds + 2 * options.rounds
     of_files = sum(case.seconds for case in cases)
     of_start = _START_OF_REPLAY_SECONDS + _pause_seconds(cases[-1], options)
-    # What is written within the kernel's pages is written several times over.
-    of_replay = of_start + max(of_files, min(LONG_ENOUGH_SECONDS, MOST_REPEATS * of_files))
-    seconds = runs * of_replay
-    if len(cases) == 1 and cases[0].layer == "hdf5" and is_short(cases[0], _file_bytes(cases[0])):
-        # Each round is one replay, and files are written once.
-        seconds = runs * of_files + min(runs, _STARTS_OF_SHARED) * of_start
-    moved_bytes = runs * _repeats(cases[-1], options) * sum(map(_file_bytes, cases))
+    file_bytes = sum(map(_file_bytes, cases))
+    if len(cases) == 1 and cases[0].layer == "hdf5" and is_short(cases[0], file_bytes):
+        # Each round is one replay of many files, and what confirms is at least one more.
+        files = runs + MOST_FILES
+        rounds = options.rounds if options.chosen else most_rounds(arms, options.rounds)
+        runs = _SETTLING + rounds + options.rounds
+        seconds = files * of_files + runs * of_start
+        moved_bytes = files * file_bytes
+    else:
+        # What is written within the kernel's pages is written several times over.
+        of_replay = of_start + max(of_files, min(LONG_ENOUGH_SECONDS, MOST_REPEATS * of_files))
+        seconds = runs * of_replay
+        moved_bytes = runs * _repeats(cases[-1], options) * file_bytes
     if options.method != "race" and not options.chosen:
         # Each of the search's files is as large as the whole one at most.
         runs += _REPLAYS_OF_SEARCH
         seconds += _REPLAYS_OF_SEARCH * of_start + options.search_runs * of_files
-        moved_bytes += options.search_runs * sum(map(_file_bytes, cases))
+        moved_bytes += options.search_runs * file_bytes
     return Estimate(runs, seconds, moved_bytes)
 
 

@@ -3,8 +3,8 @@
 Split conformal prediction by pattern. Each way that bytes reach the storage has a width of its own,
 for what settings do to an exchange is known better than what a sieve does; where few patterns went
 a way, all together say how wide it is. The best of many candidates is often one that was expected
-too much of, so its lower bound comes from choices: the best of each left-out pattern, where a run
-would take it. Too few of these bound nothing.
+too much of, so its lower bound comes from choices: the best of each left-out pattern, of those
+where a run would take it or most was expected. Too few of these bound nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ COVERAGE = 0.90
 _WAYS = 4
 _FEWEST_OF_A_WAY = 6  # patterns
 _UNBOUNDED = 1e6  # spreads
+# Of logarithms of gains: settings that do the same are expected to gain the same.
+_AS_MUCH = 0.01
+# Of so many the second lowest counts: one alone decides no bound.
+_FEWEST_CHOICES = 19
 
 
 def calibrated(rows: Rows, left_out: Array) -> Intervals:
@@ -49,14 +53,21 @@ def calibrated(rows: Rows, left_out: Array) -> Intervals:
 
 
 def _scale_of_choices(rows: Rows, expected: Array, scaled: Array) -> float:
-    """Of ten patterns' best candidates nine lie above so many spreads below what was expected."""
-    choices = []
+    """Of ten patterns' best candidates nine lie above so many spreads below what was expected.
+
+    Candidates of which as much is expected are one choice: the median of theirs, because each alone
+    was measured once or twice, and its luck is not the model's. Where a run would take few, those
+    count too of which most was expected.
+    """
+    choices: list[tuple[float, float]] = []  # what was expected, how far it was off
     for group in np.unique(rows.group):
         of = np.flatnonzero(rows.group == group)
-        best = of[int(np.argmax(expected[of]))]
-        if expected[best] >= math.log(WORTHWHILE):
-            choices.append(float(scaled[best]))
-    return max(0.0, -_low_end(choices))
+        best = float(expected[of].max())
+        equals = of[expected[of] >= best - _AS_MUCH]
+        choices.append((best, float(np.median(scaled[equals]))))
+    choices.sort(reverse=True)
+    taken = sum(best >= math.log(WORTHWHILE) for best, _ in choices)
+    return max(0.0, -_low_end([off for _, off in choices[: max(taken, _FEWEST_CHOICES)]]))
 
 
 def _low_end(values: Sequence[float]) -> float:

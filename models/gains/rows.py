@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from iotune import core
 
+_FEWEST_ALIKE = 4  # settings that change nothing, to say that the default had ill luck
+
 
 def settings_of(text: str) -> dict[str, str]:
     """Of canonical text; the default's is empty."""
@@ -61,6 +63,22 @@ def features_of(
     return rows[1:], np.repeat(rows[:1], len(settings), axis=0)
 
 
+def luck_of_default(found: tuple[Array, Array], log_gains: Array) -> float:
+    """How much too slow a surface's default was by ill luck, as the logarithm of a gain; 0: it was not.
+
+    A setting that leaves all counts of the cost model as they are is the default once more. Where
+    the median of these is faster, a replay met a stall or a cold cache while it ran the default:
+    then every setting seems to gain. That they are slower is no luck: to set costs some time, too.
+
+    `found`: features_of(); `log_gains`: of the same settings.
+    """
+    under, without = (np.array(core.cost_terms(one.tolist())) for one in found)
+    alike = np.all(np.isclose(under, without), axis=1)
+    if alike.sum() < _FEWEST_ALIKE:
+        return 0.0
+    return max(0.0, float(np.median(log_gains[alike])))
+
+
 def rows_of(surfaces: Sequence[Surface]) -> Rows:
     """All that was measured; patterns without features are left out."""
     parts: list[tuple[Array, Array]] = []
@@ -74,9 +92,11 @@ def rows_of(surfaces: Sequence[Surface]) -> Rows:
             continue
         parts.append(found)
         of_default = median(x for one in surface.trials for x in one.default_seconds)
+        of_surface = np.array([np.median(np.log(times)) for times in ratios.values()])
+        of_surface -= luck_of_default(found, of_surface)
+        gains += of_surface.tolist()
         for text, times in ratios.items():
             logs = np.log(times)
-            gains.append(float(np.median(logs)))
             spreads.append(float(np.std(logs, ddof=1)) if len(times) > 1 else np.nan)
             repeats.append(len(times))
             seconds.append(of_default)

@@ -231,6 +231,12 @@ def most_runs(candidates: int, rounds: int) -> int:
     return total + 2 * rounds
 
 
+def most_rounds(candidates: int, rounds: int) -> int:
+    """Rounds of such a race, at most, without those that confirm it."""
+    looks = 1 + (candidates > 1) + len(_heats(candidates)) + 1
+    return looks + rounds - 1
+
+
 def joinable(
     winner: Mapping[str, str], other: Mapping[str, str], allowed: frozenset[str]
 ) -> dict[str, str] | None:

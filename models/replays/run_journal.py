@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,20 +35,32 @@ class Kept:
 
 
 class RunJournal:
-    """Of one training: `key` says all that its course depends on, in JSON."""
+    """Of one training: `key` says all that its course depends on, in JSON, but for its candidates.
+
+    Which these are, and in what order, may rest on what was measured before it. So a resumed one
+    takes those that were begun with.
+    """
 
     def __init__(self, path: Path, key: str, resume: bool):
-        self.path = path
-        self._waiting: deque[Kept] = deque(_read(path, key) if resume else ())
+        """`candidates`: canonical texts of the one to resume; empty where there is none."""
+        self.path, self._key = path, key
+        self.candidates, kept = _read(path, key) if resume else ([], [])
+        self._waiting = deque(kept)
         self.resumed = len(self._waiting)
+
+    def begin(self, candidates: Sequence[str]) -> None:
+        """Keep what is measured of these from now on. Raises Error where it cannot be written."""
+        if list(candidates) != self.candidates:
+            self._waiting.clear()
+            self.resumed = 0
         try:
-            make_private(path.parent)
-            self._file = path.open("w", encoding="utf-8")
-            self._write({"key": key, "at": time.time()})
+            make_private(self.path.parent)
+            self._file = self.path.open("w", encoding="utf-8")
+            self._write({"key": self._key, "at": time.time(), "candidates": list(candidates)})
             for one in self._waiting:
                 self._write(vars(one))
         except OSError as problem:
-            raise Error(f"{path}: {problem.strerror}") from None
+            raise Error(f"{self.path}: {problem.strerror}") from None
 
     def next(self, arm: str, settings: str) -> Kept | None:
         """What this run reported before it was killed; None: it is still to be made."""
@@ -82,17 +95,17 @@ def journal_of(key: dict[str, Any], resume: bool) -> RunJournal:
     return RunJournal(state_dir() / "training" / f"{name}.jsonl", text, resume)
 
 
-def _read(path: Path, key: str) -> list[Kept]:
-    """The runs of a training with that key, up to a half line; none of another or an old one."""
+def _read(path: Path, key: str) -> tuple[list[str], list[Kept]]:
+    """Candidates and runs of a training with that key, up to a half line; none of an old one."""
     try:
         first, *lines = path.read_text(encoding="utf-8").split("\n")[:-1]
         head = json.loads(first)
         if head["key"] != key or time.time() - float(head["at"]) > _LONGEST_SECONDS:
-            return []
+            return [], []
         found = []
         for line in lines:
             one = json.loads(line)
             found.append(Kept(**{**one, "file_seconds": tuple(one["file_seconds"])}))
-        return found
+        return list(head["candidates"]), found
     except (OSError, ValueError, KeyError, TypeError):
-        return []
+        return [], []

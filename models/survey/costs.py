@@ -92,5 +92,11 @@ class Costs:
         ]
 
 
+def without_hopeless(subject: Subject, found: Sequence[Candidate]) -> list[Candidate]:
+    """Those that are worth a run, in their order."""
+    costs = Costs(subject, found)
+    return [one for one in found if not costs.is_hopeless(one)]
+
+
 def _took_long(one: Timed) -> bool:
     return one.seconds is None or median(one.default_seconds) < _NOT_SLOW * one.seconds

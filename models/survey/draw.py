@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _MIB = 1 << 20
+_DRAWN_DOUBLINGS = 6
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def draw_rewarding(draw: random.Random, limits: Limits) -> Drawn:
     if kind == "dealt":
         run = draw.choice((1, 1, 1, 8, 64))
         most_runs = min(most_bytes / element_bytes / run, limits.most_rewarding_pieces)
-        count = run * max(2, int(2 ** draw.uniform(6, max(6.0, math.log2(max(2.0, most_runs))))))
+        count = run * max(2, int(2 ** draw.uniform(*_doublings(6, most_runs))))
         names, grid = ["CYCLIC" if run == 1 else f"CYCLIC({run})"], [ranks]
         counts, dims = [count], [count * ranks]
     elif kind == "unaligned":
@@ -62,7 +63,8 @@ def draw_rewarding(draw: random.Random, limits: Limits) -> Drawn:
     else:
         element_bytes = max(4, element_bytes)
         most_rows = min(most_bytes / element_bytes, limits.most_rewarding_pieces)
-        rows = 2 ** draw.randint(5, max(5, int(math.log2(max(2.0, most_rows)))))
+        least, most_doublings = _doublings(5, most_rows)
+        rows = 2 ** draw.randint(math.ceil(least), max(math.ceil(least), int(most_doublings)))
         most = max(2.0, most_bytes / element_bytes / rows)
         width = max(1, int(2 ** draw.uniform(0, min(9.0, math.log2(most)))))
         names, grid, counts, dims = ["*", "BLOCK"], [1, ranks], [rows, width], [rows, width * ranks]
@@ -72,18 +74,17 @@ def draw_rewarding(draw: random.Random, limits: Limits) -> Drawn:
     mode = "collective" if draw.random() < 0.65 else "independent"
     if chunk and write:
         mode = "collective"  # who writes a part of a chunk by itself reads it before
-    pattern = {
-        "descriptor": f"<{len(names)}D,({','.join(names)}),({','.join(map(str, counts))})>",
-        "op": "write" if write else "read",
-        "element_bytes": element_bytes,
-        "ranks": ranks,
-        "grid": grid,
-        "mode": mode if ranks > 1 else "independent",
-        "chunk": chunk,
-        "filters": 0,
-        "dataset_dims": dims,
-    }
-    return Drawn(pattern, datasets)
+    shape = _Shape(names, counts, dims, grid, chunk)
+    return _drawn(shape, element_bytes, "write" if write else "read", mode, datasets)
+
+
+def _doublings(least: int, most: float) -> tuple[float, float]:
+    """Between what logarithms to the base 2 a number of pieces is drawn, as `most` allows.
+
+    Few pieces are drawn while files are small: of large ones they would say the same once more.
+    """
+    high = max(float(least), math.log2(max(2.0, most)))
+    return max(float(least), high - _DRAWN_DOUBLINGS), high
 
 
 def draw_pattern(draw: random.Random, limits: Limits) -> Drawn:
@@ -123,16 +124,35 @@ def _attempt(draw: random.Random, limits: Limits) -> Drawn | None:
             chunk = []
         if chunk and math.prod(chunk) * element_bytes < 4096:
             chunk = []
+    mode = draw.choice(("collective", "independent")) if ranks > 1 else "independent"
+    shape = _Shape(names, counts, dims, grid, chunk)
+    return _drawn(shape, element_bytes, "write" if write else "read", mode, datasets)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """Distributions, a part's counts, the dataset's extents, the grid of ranks and a chunk's."""
+
+    names: Sequence[str]
+    counts: Sequence[int]
+    dims: list[int]
+    grid: list[int]
+    chunk: list[int]
+
+
+def _drawn(shape: _Shape, element_bytes: int, op: str, mode: str, datasets: int) -> Drawn:
+    distributions, counts = ",".join(shape.names), ",".join(map(str, shape.counts))
+    ranks = math.prod(shape.grid)
     pattern = {
-        "descriptor": f"<{n}D,({','.join(names)}),({','.join(map(str, counts))})>",
-        "op": "write" if write else "read",
+        "descriptor": f"<{len(shape.names)}D,({distributions}),({counts})>",
+        "op": op,
         "element_bytes": element_bytes,
         "ranks": ranks,
-        "grid": grid,
-        "mode": draw.choice(("collective", "independent")) if ranks > 1 else "independent",
-        "chunk": chunk,
+        "grid": shape.grid,
+        "mode": mode if ranks > 1 else "independent",
+        "chunk": shape.chunk,
         "filters": 0,
-        "dataset_dims": dims,
+        "dataset_dims": shape.dims,
     }
     return Drawn(pattern, datasets)
 

@@ -10,9 +10,10 @@ import math
 import random
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 
 from iotune.models.survey.draw import Drawn, Limits, draw_pattern, draw_rewarding
 from iotune.models.survey.measure import Asked, measure_pattern
@@ -26,8 +27,9 @@ from iotune.replay.mpi import Mpi
 # Of each drawn pattern: fewer settings of more patterns teach more than all settings of few.
 _POINTS, _REPEATS = 24, 2
 # Small files first, so that a short survey has seen every kind; after so many patterns they may be
-# twice as large.
+# twice as large. At once where they take less than noise does.
 _FIRST_BYTES, _DOUBLED_AFTER = 256 << 10, 8
+_LONG_ENOUGH_SECONDS = 0.005
 _MOST_FAILURES = 5  # of patterns one after the other
 
 
@@ -89,19 +91,21 @@ def survey(
     done = Survey(f"survey-{secrets.token_hex(6)}")
     draw = random.Random(seed)
     failed = 0
+    size = _Size(limits.most_file_bytes)
     for number in range(1, 1_000_000):
         if left.is_used():
             break
-        drawn = _drawn(draw, limits, number)
+        drawn = _drawn(draw, limits, number, size.most_bytes)
         kept = _Kept(database, done, left, _bytes_of(drawn))
         asked = Asked(_POINTS, _REPEATS, seed=draw.randrange(1 << 30), until=left.until, drops=True)
         tell(f"{number}: {drawn.pattern['descriptor']}, {drawn.pattern['op']}")
         try:
-            measure_pattern(
+            surface = measure_pattern(
                 str(number), drawn.pattern, drawn.datasets, directory, mpi, kept, asked,
                 lambda text: None, left.is_used,
             )  # fmt: skip
             failed = 0
+            size.measured([x for one in surface.trials for x in one.default_seconds])
         except Error as problem:
             failed += 1
             done.failures.append(f"{drawn.pattern['descriptor']}: {problem}")
@@ -110,9 +114,23 @@ def survey(
     return done
 
 
-def _drawn(draw: random.Random, limits: Limits, number: int) -> Drawn:
+class _Size:
+    """How large files may be now; at last `limit_bytes`."""
+
+    def __init__(self, limit_bytes: int):
+        self._limit_bytes, self._measured = limit_bytes, 0
+        self.most_bytes = min(_FIRST_BYTES, limit_bytes)
+
+    def measured(self, default_seconds: Sequence[float]) -> None:
+        """A pattern was, whose files took so long."""
+        self._measured += 1
+        is_quick = bool(default_seconds) and median(default_seconds) < _LONG_ENOUGH_SECONDS
+        if is_quick or self._measured == _DOUBLED_AFTER:
+            self.most_bytes, self._measured = min(2 * self.most_bytes, self._limit_bytes), 0
+
+
+def _drawn(draw: random.Random, limits: Limits, number: int, most_bytes: int) -> Drawn:
     """Two of three patterns are of a kind that settings are worth most for."""
-    most_bytes = min(limits.most_file_bytes, _FIRST_BYTES << ((number - 1) // _DOUBLED_AFTER))
     now = replace(
         limits, most_file_bytes=most_bytes,
         least_file_bytes=min(limits.least_file_bytes, most_bytes // 16),

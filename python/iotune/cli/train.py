@@ -60,6 +60,7 @@ from iotune.cli.train_cost import (
     with_rounds,
 )
 from iotune.cli.train_method import RACE, checked, with_method
+from iotune.cli.train_model import fit_anew
 from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
@@ -193,19 +194,20 @@ def command(
     options = Options(
         rounds or ROUNDS, limits.candidates or _CANDIDATES, chosen, directory, until=until,
         answers=lambda filesystem: functools.partial(answer_of, database, filesystem),
-        journal=functools.partial(journal_of_case, rounds or ROUNDS, resume),
         latency_of=functools.partial(kept_of, _database_paths(db)),
     )  # fmt: skip
     if script is not None:
         write_script(cases, script, scheduler, sys.argv[sys.argv.index("train") + 1 :])
         return
-    if dry_run:
-        print_plan(groups_of_cases(cases), options, db or core.default_database(), as_json)
-        return
-    results: list[dict[str, Any]] = []
-    waiting, failed, beyond_reach = groups_of_cases(cases), 0, True
     layers = _layers(database, db)
     path = db or core.default_database()
+    ways = functools.partial(_own_way, options, method, rounds, layers)
+    if dry_run:
+        print_plan([(one, ways(one[-1])) for one in groups_of_cases(cases)], path, as_json)
+        return
+    results: list[dict[str, Any]] = []
+    platforms: list[dict[str, str]] = []  # of which trials were stored
+    waiting, failed, beyond_reach = groups_of_cases(cases), 0, True
     total = sum(
         estimate(group, replace(options, method=method or RACE)).seconds for group in waiting
     )
@@ -228,9 +230,8 @@ def command(
             )
         began = time.monotonic()
         try:
-            own = with_method(options, method, group[-1], layers)
-            if rounds is None:
-                own = with_rounds(own, resume, group[-1], layers)
+            own = ways(group[-1])
+            own = replace(own, journal=functools.partial(journal_of_case, own, resume))
             ahead = prospect_of_group(group, own, path)
             if ahead.why_not and group[-1].layer != "hdf5":
                 raise OutOfReach(ahead.why_not)
@@ -259,6 +260,7 @@ def command(
             for note in [*case.notes, *outcome.notes]:
                 say(note)
             results.append(as_dict(outcome))
+            platforms.append(outcome.platform)
             if not as_json:
                 _print(outcome)
         # Those that were measured together share their replays.
@@ -269,6 +271,7 @@ def command(
         say(cost_text(outcomes, time.monotonic() - began, program_seconds_of(group[-1])))
         settled = [outcome.case.id for outcome in outcomes]
         waiting[:0] = [[case] for case in group if case.id not in settled]
+    fit_anew(layers, platforms)
     if as_json:
         print_json("train", results)
     settled_ids = {result["pattern"] for result in results}
@@ -283,6 +286,15 @@ def command(
         next_without_result(beyond_reach and failed > 0)
     if failed and not results:
         raise typer.Exit(1)
+
+
+def _own_way(
+    options: Options, method: Optional[str], rounds: Optional[int],
+    layers: list[core.Database], case: Case,
+) -> Options:  # fmt: skip
+    """The options with the case's own method and rounds, where none were asked for."""
+    own = with_method(options, method, case, layers)
+    return own if rounds is not None else with_rounds(own, case, layers)
 
 
 def _is_chosen(case: Case, pattern: Optional[int], file: Optional[str]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,19 +46,18 @@ _PLAN_COLUMNS = [
 ]  # fmt: skip
 
 
-def journal_of_case(rounds: int, resume: bool, case: Case, tried: Sequence[str]) -> RunJournal:
-    """Of one pattern, platform and choice of candidates."""
+def journal_of_case(options: Options, resume: bool, case: Case) -> RunJournal:
+    """Of one pattern and platform, and how it is trained."""
     key = {
         "pattern": case.pattern.get("byte_key", case.descriptor),
-        "platform": case.platform, "file": case.file, "run": case.run, "rounds": rounds,
-        "candidates": list(tried),
+        "platform": case.platform, "file": case.file, "run": case.run, "rounds": options.rounds,
+        "method": options.method, "budget": options.budget,
+        "chosen": [one.text for one in options.chosen],
     }  # fmt: skip
     return journal_of(key, resume)
 
 
-def with_rounds(
-    options: Options, resume: bool, case: Case, databases: Sequence[core.Database]
-) -> Options:
+def with_rounds(options: Options, case: Case, databases: Sequence[core.Database]) -> Options:
     """As many rounds as the noise of the case's platform asks for; ROUNDS where it is not known."""
     surfaces = [one for each in databases for one in of_database(each, case.platform)]
     noise = noise_of(surfaces)
@@ -67,8 +65,7 @@ def with_rounds(
         return options
     rounds = noise.rounds()
     say(f"{noise.text()} here: {rounds} rounds find a gain of a tenth nine times of ten")
-    journal = functools.partial(journal_of_case, rounds, resume)
-    return replace(options, rounds=rounds, journal=journal)
+    return replace(options, rounds=rounds)
 
 
 def program_seconds_of(case: Case) -> float:
@@ -137,19 +134,20 @@ def rough_time(seconds: float) -> str:
 
 
 def print_plan(
-    waiting: Sequence[Sequence[Case]], options: Options, database: Path, as_json: bool
+    waiting: Sequence[tuple[Sequence[Case], Options]], database: Path, as_json: bool
 ) -> None:
-    """What would be measured; nothing is run or written."""
+    """What would be measured of groups of cases, at most; nothing is run or written."""
     plans: list[dict[str, Any]] = []
-    for group in waiting:
-        asked = estimate(group, options)
-        for case in group:
+    for group, options in waiting:
+        tried = [_candidates(case, options, database) for case in group]
+        asked = estimate(group, options, len(tried[-1]))
+        for case, candidates in zip(group, tried):
             plans.append(
                 {
                     "pattern": case.id, "descriptor": case.descriptor,
                     "where": _where(case, options), "replays": asked.runs,
                     "seconds": round(asked.seconds, 1), "bytes": asked.moved_bytes,
-                    "candidates": _candidates(case, options, database),
+                    "candidates": candidates,
                 }
             )  # fmt: skip
     if as_json:

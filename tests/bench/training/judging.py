@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 from iotune.models.gains.fit import Fitted
 from iotune.models.gains.prior import Prior, prior_of
-from iotune.models.gains.rows import Rows, features_of, settings_of
+from iotune.models.gains.rows import Rows, features_of, luck_of_default, settings_of
 from iotune.models.measuring.race import WORTHWHILE
 from iotune.models.search.replay import Surface as Flat
 from iotune.models.survey.trials import Surface
@@ -57,6 +57,32 @@ def true_gains(ratios: Sequence[Sequence[float]]) -> list[float]:
     return [0.0, *(float(one) for one in found[1:])]
 
 
+def ratios_of(surface: Surface) -> dict[str, list[float]]:
+    """Surface.ratios() without the default's ill luck, as models see them.
+
+    The default's are of all its files, each over the others of its replay: as an arm of its own it
+    ran once or twice, and its luck there is not what it takes.
+    """
+    found = surface.ratios()
+    replays = {one.batch: one.default_seconds for one in surface.trials}
+    of_default = [
+        median(times[:at] + times[at + 1 :]) / times[at]
+        for times in replays.values()
+        if len(times) > 1
+        for at in range(len(times))
+    ]
+    texts = [text for text in found if text]
+    features = features_of(surface.subject.pattern, surface.subject.question, texts)
+    if features is not None:
+        logs = np.array([np.median(np.log(found[text])) for text in texts])
+        luck = math.exp(luck_of_default(features, logs))
+        for text in texts:
+            found[text] = [one / luck for one in found[text]]
+    if of_default:
+        found[""] = of_default
+    return found
+
+
 def over_patterns(values: Sequence[float]) -> Estimate:
     """Median, and its interval by drawing the patterns again: another third might be held out."""
     draw = np.random.default_rng(20151119)
@@ -67,7 +93,7 @@ def over_patterns(values: Sequence[float]) -> Estimate:
 
 def judged(surface: Surface) -> Judged | None:
     """Seconds relative to the default of the same replay; None where nothing can be gained."""
-    ratios = surface.ratios()
+    ratios = ratios_of(surface)
     defaults = [one.seconds for one in surface.trials if not one.settings and one.seconds]
     if not ratios.get("") or not defaults:
         return None
@@ -93,7 +119,7 @@ class Applied:
 
 def applied(surface: Surface, fitted: Fitted) -> Applied | None:
     """As patterndb/gains/predicted.cpp chooses; None where nothing was measured."""
-    ratios = surface.ratios()
+    ratios = ratios_of(surface)
     texts = ["", *sorted(text for text in ratios if text)]
     found = features_of(surface.subject.pattern, surface.subject.question, texts)
     if found is None or not ratios.get(""):

@@ -3,6 +3,8 @@
 import math
 import random
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,14 +13,16 @@ pytest.importorskip("sklearn")
 from iotune.models.gains import ask, calibrate, store, stored_model  # noqa: E402
 from iotune.models.gains.fit import fit  # noqa: E402
 from iotune.models.gains.prior import prior_of  # noqa: E402
-from iotune.models.gains.rows import features_of, rows_of, settings_of  # noqa: E402
+from iotune.models.gains.rows import Rows, features_of, rows_of, settings_of  # noqa: E402
 from iotune.models.search import make_search  # noqa: E402
 from iotune.models.search.replay import Surface as Flat  # noqa: E402
 from iotune.models.search.replay import play, problem_of  # noqa: E402
 from iotune.models.survey import stored  # noqa: E402
+from iotune.models.survey.trials import Surface  # noqa: E402
 
 from bench.training.made_surfaces import PLATFORM, made_surfaces  # noqa: E402
 from iotune import Error, core  # noqa: E402
+from iotune.cli import train_model  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -225,3 +229,60 @@ def test_choices_of_too_few_patterns_promise_nothing() -> None:
     assert calibrate._low_end(values) < -1e3
     assert calibrate._low_end([*values, 9.0]) == 1.0
     assert calibrate._low_end([float(value) for value in range(1, 20)]) == 2.0
+
+
+def test_ill_luck_of_the_default_is_no_gain() -> None:
+    """Where also settings that change nothing are four times faster, the default was stalled."""
+    [surface] = made_surfaces(1, 7, noise=0.01, points=None)
+    rows = rows_of([surface])
+    stalled = Surface(surface.subject)
+    for trial in surface.trials:
+        slow = tuple(4 * one for one in trial.default_seconds)
+        stalled.trials.append(replace(trial, default_seconds=slow))
+    found = rows_of([stalled])
+    assert np.abs(found.log_gain - rows.log_gain).max() < 0.02
+    # That everything is slower is none: to set costs time as well.
+    for trial in list(stalled.trials):
+        fast = tuple(one / 16 for one in trial.default_seconds)
+        stalled.trials.append(replace(trial, default_seconds=fast))
+    slower = Surface(surface.subject, stalled.trials[len(surface.trials) :])
+    assert rows_of([slower]).log_gain.max() < rows.log_gain.max() - 1
+
+
+def test_candidates_that_do_the_same_are_one_choice() -> None:
+    """One of ten is slow by luck in each pattern: the choice is as good as the other nine."""
+    expected = np.log(np.tile([1.5] * 10, 20))
+    off = np.zeros(200)
+    off[::10] = -3.0
+    features = np.zeros((200, 1))
+    group = np.repeat(np.arange(20), 10)
+    rows = Rows([], features, features, expected, off, group, off, group, [])
+    assert calibrate._scale_of_choices(rows, expected, off) == 0.0
+    # Where few are expected to gain, those of most expectation bound the choice.
+    few = np.repeat([0.5, 0.4, *[0.01] * 18], 10)
+    off = np.repeat([0.0, -1.0, *[-2.0] * 18], 10)
+    assert calibrate._scale_of_choices(rows, few, off) == 2.0
+
+
+def test_trainings_fit_a_model_where_enough_was_measured(
+    tmp_path: Path, learnt: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surfaces, _ = learnt
+    own, site = (core.Database(tmp_path / f"{name}.db") for name in ("own", "site"))
+
+    def measured(database: core.Database, these: list[Surface]) -> None:
+        for one in these:
+            stored.add_trials(database, one.subject, one.trials, f"of {one.subject.name}")
+
+    measured(own, surfaces[:7])
+    train_model.fit_anew([own], [PLATFORM])
+    assert stored_model.newest_model([own], PLATFORM) is None, "seven are too few"
+    measured(site, surfaces[:20])
+    store.fit_and_store(site, PLATFORM)
+    measured(own, surfaces[7:10])
+    train_model.fit_anew([own, site], [PLATFORM])
+    assert stored_model.newest_model([own], PLATFORM) is None, "the site's knows more"
+    train_model.fit_anew([own], [PLATFORM, PLATFORM])
+    model = stored_model.newest_model([own], PLATFORM)
+    assert model is not None and model.patterns == 10
+    assert capsys.readouterr().err.count("now knows 10 patterns") == 1

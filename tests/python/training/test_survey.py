@@ -20,7 +20,7 @@ from iotune.models.survey import measure  # noqa: E402
 from iotune.models.survey.beaten import beaten  # noqa: E402
 from iotune.models.survey.costs import Costs  # noqa: E402
 from iotune.models.survey.draw import Limits, draw_pattern  # noqa: E402
-from iotune.models.survey.survey import _drawn  # noqa: E402
+from iotune.models.survey.survey import _drawn, _Size  # noqa: E402
 from iotune.models.survey.trials import Journal, Subject, Surface, Trial, read_trials  # noqa: E402
 
 from iotune import Error, core  # noqa: E402
@@ -65,8 +65,11 @@ def test_drawn_patterns_keep_to_their_limits():
 
 
 def test_a_survey_draws_where_settings_matter_and_small_files_first():
-    draw = random.Random(5)
-    drawn = [_drawn(draw, Limits(ranks=(2,)), number) for number in range(1, 61)]
+    draw, limits, size = random.Random(5), Limits(ranks=(2,)), _Size(32 << 20)
+    drawn = []
+    for number in range(1, 61):
+        drawn.append(_drawn(draw, limits, number, size.most_bytes))
+        size.measured([0.1, 0.2])
     kinds = {(one.pattern["op"], one.pattern["mode"], bool(one.pattern["chunk"])) for one in drawn}
     assert len(kinds) >= 6, kinds
     rows = [(core.features(one.pattern, [{}]) or [[]])[0] for one in drawn]
@@ -84,6 +87,19 @@ def test_a_survey_draws_where_settings_matter_and_small_files_first():
     assert max(sizes[:8]) <= 512 << 10 < max(sizes) <= 64 << 20
     for one in drawn:  # all can be replayed
         plan_of_pattern(stored_pattern(Case(0, one.pattern, {})), one.datasets)
+
+
+def test_files_that_take_no_time_are_larger_at_once():
+    size = _Size(1 << 20)
+    size.measured([0.001, 0.002, 0.1])
+    assert size.most_bytes == 512 << 10
+    for _ in range(7):
+        size.measured([0.1])
+    assert size.most_bytes == 512 << 10
+    size.measured([])
+    assert size.most_bytes == 1 << 20
+    size.measured([0.001])
+    assert size.most_bytes == 1 << 20, "the limit"
 
 
 @needs_mpi

@@ -31,6 +31,7 @@ ARMS: Mapping[str, Candidate] = {
     "default": Candidate(),
     "c1": Candidate({"cb_nodes": "1"}),
 }
+TEXTS = [one.text for one in ARMS.values()]
 
 
 @pytest.fixture(params=["write", "read"])
@@ -41,6 +42,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SharedRoun
     with scratch_directory(tmp_path, MOST_FILES << 19) as scratch:
         found = SharedRounds(case, replay, mpi, find_replayer(mpi), scratch, len(ARMS), 1)
         found.journal = RunJournal(tmp_path / "j", "key", resume=False)
+        found.journal.begin(TEXTS)
         found.settle()
         yield found
 
@@ -75,6 +77,7 @@ def test_a_round_is_one_replay_and_so_are_the_rounds_that_confirm(bench: SharedR
     # and what a training that was killed has measured is not run again
     assert bench.journal is not None
     bench.journal = RunJournal(bench.journal.path, "key", resume=True)
+    assert bench.journal.candidates == TEXTS
     assert bench.measured_together(ARMS) == found
     assert rounds_of_two(bench) == rounds
     assert replays_of(bench) == 0

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from iotune.models.replays.run_journal import Kept, RunJournal
@@ -14,8 +15,28 @@ from support.installed.json_schemas import conforming
 pytestmark = pytest.mark.mpi
 
 
+CANDIDATES = ["b=1", "a=1"]
+
+
+def begun(path: Path) -> RunJournal:
+    """A new training's."""
+    found = RunJournal(path, "key", resume=False)
+    found.begin(CANDIDATES)
+    return found
+
+
+def test_a_resumed_training_has_the_candidates_that_it_began_with(tmp_path: Path) -> None:
+    begun(tmp_path / "j").add(Kept("default", "", 1.5, "applied"))
+    assert not RunJournal(tmp_path / "j", "key", resume=False).candidates
+    again = RunJournal(tmp_path / "j", "key", resume=True)
+    assert again.candidates == CANDIDATES and again.resumed == 1
+    # One of them may not be set any more: another course.
+    again.begin(CANDIDATES[1:])
+    assert again.resumed == 0 and again.next("default", "") is None
+
+
 def test_the_same_course_is_given_what_was_measured(tmp_path):
-    first = RunJournal(tmp_path / "j", "key", resume=False)
+    first = begun(tmp_path / "j")
     first.add(Kept("default", "", 1.5, "applied", (1.0, 0.5)))
     first.add(Kept("c0", "a=1", None, "failed: it hung"))
     again = RunJournal(tmp_path / "j", "key", resume=True)
@@ -26,7 +47,7 @@ def test_the_same_course_is_given_what_was_measured(tmp_path):
 
 
 def test_another_course_measures_again(tmp_path):
-    first = RunJournal(tmp_path / "j", "key", resume=False)
+    first = begun(tmp_path / "j")
     first.add(Kept("default", "", 1.5, "applied"))
     first.add(Kept("c0", "a=1", 1.0, "applied"))
     again = RunJournal(tmp_path / "j", "key", resume=True)
@@ -37,12 +58,13 @@ def test_another_course_measures_again(tmp_path):
 @pytest.mark.parametrize("key", ["other", "key"])
 def test_what_belongs_elsewhere_or_is_damaged_is_left(tmp_path, key):
     path = tmp_path / "j"
-    first = RunJournal(path, "key", resume=False)
+    first = begun(path)
     first.add(Kept("default", "", 1.5, "applied"))
     with path.open("a") as file:
         file.write('{"arm":"c0","sett')  # killed while it wrote
     again = RunJournal(path, key, resume=True)
     assert again.resumed == (1 if key == "key" else 0)
+    again.begin(CANDIDATES)
     again.done()
     assert not path.exists()
 
@@ -50,7 +72,7 @@ def test_what_belongs_elsewhere_or_is_damaged_is_left(tmp_path, key):
 def test_a_journal_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "j").mkdir()
     with pytest.raises(Error, match="j: "):
-        RunJournal(tmp_path / "j", "key", resume=False)
+        begun(tmp_path / "j")
 
 
 @pytest.fixture(scope="module")
