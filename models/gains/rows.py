@@ -64,7 +64,7 @@ def features_of(
 
 
 def luck_of_default(found: tuple[Array, Array], log_gains: Array) -> float:
-    """How much too slow a surface's default was by ill luck, as the logarithm of a gain; 0: it was not.
+    """How much too slow a surface's default was by ill luck, as a gain's logarithm; 0: it was not.
 
     A setting that leaves all counts of the cost model as they are is the default once more. Where
     the median of these is faster, a replay met a stall or a cold cache while it ran the default:

@@ -11,15 +11,14 @@ from iotune.models.gains.stored_model import newest_model
 from iotune.models.survey.stored import PLATFORM_NAMES, of_database
 
 
-def fit_anew(
-    databases: Sequence[core.Database], platforms: Sequence[Mapping[str, str]]
-) -> None:
+def fit_anew(databases: Sequence[core.Database], platforms: Sequence[Mapping[str, str]]) -> None:
     """Fit the first database's model of each platform again, and store it there.
 
     Nothing happens where it has measured too few patterns, or fewer than the model in use knows:
     its own model would take that one's place. Without scikit-learn there are no models.
     """
-    for platform in {tuple(one[name] for name in PLATFORM_NAMES): one for one in platforms}.values():
+    different = {tuple(one[name] for name in PLATFORM_NAMES): one for one in platforms}
+    for platform in different.values():
         try:
             from iotune.models.gains.fit import FEWEST_PATTERNS
             from iotune.models.gains.store import fit_and_store
