@@ -63,6 +63,12 @@ def features_of(
     return rows[1:], np.repeat(rows[:1], len(settings), axis=0)
 
 
+def counts_alike(found: tuple[Array, Array]) -> NDArray[np.bool_]:
+    """Of features_of(): settings that leave all counts of the cost model as the default's are."""
+    under, without = (np.array(core.cost_terms(one.tolist())) for one in found)
+    return np.asarray(np.all(np.isclose(under, without), axis=1))
+
+
 def luck_of_default(found: tuple[Array, Array], log_gains: Array) -> float:
     """How much too slow a surface's default was by ill luck, as a gain's logarithm; 0: it was not.
 
@@ -72,8 +78,7 @@ def luck_of_default(found: tuple[Array, Array], log_gains: Array) -> float:
 
     `found`: features_of(); `log_gains`: of the same settings.
     """
-    under, without = (np.array(core.cost_terms(one.tolist())) for one in found)
-    alike = np.all(np.isclose(under, without), axis=1)
+    alike = counts_alike(found)
     if alike.sum() < _FEWEST_ALIKE:
         return 0.0
     return max(0.0, float(np.median(log_gains[alike])))

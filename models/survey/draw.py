@@ -13,6 +13,13 @@ from typing import Any
 
 _MIB = 1 << 20
 _DRAWN_DOUBLINGS = 6
+_KINDS = ("dealt", "columns", "dealt", "columns", "chunked", "unaligned")
+# In each of these ways all kinds are drawn, then in the next. The first files are small, and tell
+# less of what is worth most: collective writes.
+_WAYS = (
+    ("read", "collective"), ("write", "collective"), ("write", "independent"),
+    ("write", "collective"), ("read", "independent"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -38,14 +45,16 @@ class Drawn:
     datasets: int
 
 
-def draw_rewarding(draw: random.Random, limits: Limits) -> Drawn:
+def draw_rewarding(draw: random.Random, limits: Limits, number: int) -> Drawn:
     """One pattern of a kind whose settings are worth most where any are: pieces from one byte on.
 
     Elements dealt out one by one or in blocks, columns, chunks that ranks share, blocks that begin
-    anywhere. It may be smaller than the limits say.
+    anywhere. Which of these, and whether it writes and is collective, the `number` says: from 0 on,
+    so that a short survey has seen each. It may be smaller than the limits say.
     """
     ranks = draw.choice(limits.ranks)
-    kind = draw.choice(("dealt", "dealt", "columns", "columns", "chunked", "unaligned"))
+    kind = _KINDS[number % len(_KINDS)]
+    op, mode = _WAYS[number // len(_KINDS) % len(_WAYS)]
     datasets = draw.choice([n for n in (1, 1, 2) if n <= limits.most_datasets])
     most_bytes = limits.most_file_bytes / datasets / ranks  # of a rank's share of a dataset
     element_bytes = draw.choice((1, 2, 4, 8, 8, 16))
@@ -70,12 +79,10 @@ def draw_rewarding(draw: random.Random, limits: Limits) -> Drawn:
         names, grid, counts, dims = ["*", "BLOCK"], [1, ranks], [rows, width], [rows, width * ranks]
         if kind == "chunked":  # a row of chunks is wider than what one rank has of it
             chunk = [max(1, rows // draw.choice((2, 4, 8))), width * ranks]
-    write = draw.random() < 0.6
-    mode = "collective" if draw.random() < 0.65 else "independent"
-    if chunk and write:
+    if chunk and op == "write":
         mode = "collective"  # who writes a part of a chunk by itself reads it before
     shape = _Shape(names, counts, dims, grid, chunk)
-    return _drawn(shape, element_bytes, "write" if write else "read", mode, datasets)
+    return _drawn(shape, element_bytes, op, mode, datasets)
 
 
 def _doublings(least: int, most: float) -> tuple[float, float]:

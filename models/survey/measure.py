@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 from iotune.models.cases import Case, shape_of, stored_pattern
+from iotune.models.gains.rows import counts_alike, features_of
 from iotune.models.measuring.race import DEFAULT
 from iotune.models.replays.arm_bench import TIMEOUT_SECONDS
 from iotune.models.replays.many import ManyBench
@@ -36,6 +38,7 @@ _BESIDE_BYTES = 64 << 20
 _LAUNCH_SECONDS = 10.0
 _FILES_TO_SETTLE = 4
 _SCRATCH_BYTES = 900 << 20  # a replay's files (many.py)
+_MOST_ALIKE = 6
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,8 @@ def measure_pattern(
         case.platform = platform
         surface = journal.add_subject(Subject(name, dict(pattern), question, platform))
         points = _legal(points, case, scratch / "files" / "many0.h5")
+        if asked.points is not None:
+            points = _few_alike(points, surface.subject)
         draw = random.Random(f"{asked.seed} {name} {len(surface.trials)}")
         costs = Costs(surface.subject, points)
         while time.monotonic() < asked.until and not is_over():
@@ -195,6 +200,20 @@ def _legal(points: Sequence[Candidate], case: Case, file: Path) -> list[Candidat
             not refused["unproven_name"] for refused in core.gate_refusals(question, one.settings)
         )
     ]
+
+
+def _few_alike(points: Sequence[Candidate], subject: Subject) -> list[Candidate]:
+    """Without most of the settings that change nothing that the cost model counts.
+
+    Where all are such, as of independent writes in one piece, a survey would learn nothing else.
+    """
+    found = features_of(subject.pattern, subject.question, [one.text for one in points])
+    if found is None:
+        return list(points)
+    alike = counts_alike(found)
+    alike[0] = False  # the default
+    return [one for one, of, before in zip(points, alike, np.cumsum(alike))
+            if not of or before <= _MOST_ALIKE]  # fmt: skip
 
 
 def _waiting(surface: Surface, points: Sequence[Candidate], asked: Asked) -> list[Candidate]:

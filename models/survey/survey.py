@@ -135,7 +135,9 @@ def _drawn(draw: random.Random, limits: Limits, number: int, most_bytes: int) ->
         limits, most_file_bytes=most_bytes,
         least_file_bytes=min(limits.least_file_bytes, most_bytes // 16),
     )  # fmt: skip
-    return draw_pattern(draw, now) if number % 3 == 0 else draw_rewarding(draw, now)
+    if number % 3 == 0:
+        return draw_pattern(draw, now)
+    return draw_rewarding(draw, now, number - 1 - number // 3)
 
 
 def _bytes_of(drawn: Drawn) -> int:

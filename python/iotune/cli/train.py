@@ -60,13 +60,13 @@ from iotune.cli.train_cost import (
     with_rounds,
 )
 from iotune.cli.train_method import RACE, checked, with_method
-from iotune.cli.train_model import fit_anew
 from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
 from iotune.models.case_groups import groups_of_cases
 from iotune.models.cases import Case, case_of_row
 from iotune.models.contest import OutOfTime
+from iotune.models.gains.after_training import fit_anew
 from iotune.models.latency.kept import kept_of
 from iotune.models.measuring.paired import Gain
 from iotune.models.measuring.race import FEWEST_ROUNDS

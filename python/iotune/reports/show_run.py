@@ -262,7 +262,10 @@ def _print_inferred(files: Iterable[FilePattern]) -> None:
     if not inferred:
         return
     data()
-    texts = dict.fromkeys(one.ambiguity for one in inferred if one.ambiguity)
+    # Each reason once, and not for each dataset.
+    texts = dict.fromkeys(
+        text for one in inferred if one.ambiguity for text in one.ambiguity.split("; ")
+    )
     of = "what all processes moved" if texts else "the file views of MPI-IO"
     paragraph("; ".join([f"(bytes): no HDF5 dataset, but an array inferred from {of}", *texts]))
 

@@ -17,6 +17,9 @@ from iotune import core
 from iotune.errors import Error
 from iotune.traces.summary import FilePattern, RunSummary, file_pattern, run_summary
 
+# Logs of the calls that reach the kernel: a program's calls of MPI-IO are in none of these.
+_KERNEL_ALONE = ("strace", "fuse", "dftracer", "csv")
+_LEAST_AGGREGATED_BYTES = 4096  # less is book-keeping of one rank
 _NO_CALLS = (
     "the log has totals of files and no calls: patterns, places and the order of calls are not "
     "known"
@@ -34,7 +37,7 @@ def said_by_log(path: Path) -> dict[str, Any] | None:
                 said = None
             if not isinstance(said, dict):
                 raise Error(f"{path}: what its log said is damaged: import the log again")
-            return said
+            return {**said, "ranks": int(process.get("size") or 1)}
     return None
 
 
@@ -99,6 +102,9 @@ class _Log:
 
     def __init__(self, said: Mapping[str, Any]):
         self._said = said
+        self._has_aggregators = (  # for all that is known
+            said.get("format") in _KERNEL_ALONE and not said.get("modes") and said["ranks"] > 1
+        )
         self._modes: dict[str, list[tuple[str, str]]] = {}
         for path, way, mode in said.get("modes", []):
             self._modes.setdefault(path, []).append((way, mode))
@@ -111,6 +117,9 @@ class _Log:
             for dataset in file["datasets"]:
                 if dataset["layer"] == "mpiio" and dataset["write"] == (way == "write"):
                     dataset["mode"] = mode
+        if self._has_aggregators:
+            for dataset in file["datasets"]:
+                _name_possible_aggregators(dataset)
         totals = file["totals"] = self._totals.pop(file["path"], None)
         if totals is not None:
             _name_aggregators(file, totals)
@@ -140,6 +149,19 @@ class _Log:
         raw["files"] += [_file_of(totals, before) for totals in self._totals.values()]
         if said.get("files"):
             raw["io_seconds"] = max(raw["io_seconds"], _slowest_rank(raw["ranks"], said))
+
+
+def _name_possible_aggregators(one: dict[str, Any]) -> None:
+    """Where nothing says whether MPI-IO was used, its aggregators may have moved what ranks did."""
+    size = math.prod(one["dataset_dims"]) * one["element_bytes"]
+    if one["layer"] != "posix" or size < _LEAST_AGGREGATED_BYTES:
+        return
+    noun = "aggregator" if one["ranks"] == 1 else "aggregators"
+    may_be = (
+        f"or, where MPI-IO was collective, {'written' if one['write'] else 'read'} by "
+        f"{one['ranks']} {noun}, as <1D,(*),({size})>: the log has no calls of MPI-IO"
+    )
+    one["ambiguity"] = "; ".join(filter(None, (one["ambiguity"], may_be)))
 
 
 def _name_aggregators(file: dict[str, Any], totals: Mapping[str, Any]) -> None:

@@ -2,8 +2,9 @@
 
 A log has the bytes that ranks moved and not the arrays. Files of 1 to 30 arrays are drawn, with
 gaps, metadata, halos and absent ranks. Every name is written out as bytes and compared with those
-that were drawn, so a name is wrong where its bytes differ. Then what large runs and logs cost
-(large_runs.py): some ten minutes; with --shrink 100 a look at whether it works.
+that were drawn, so a name is wrong where its bytes differ. Then HDF5's own calls judge what is
+found without them (judged_by_hdf5.py). Then what large runs and logs cost (large_runs.py): some ten
+minutes; with --shrink 100 a look at whether it works.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import subprocess
 import sys
 
 from bench import paired
-from bench.logs import large_runs
+from bench.logs import judged_by_hdf5, large_runs
 
 FILES = 400
 
@@ -35,6 +36,7 @@ def main() -> int:
               100 * found["joined"] / found["arrays"])  # fmt: skip
     table.add("named by their bytes with other ends than drawn", found["other"])
     table.add("named wrong", found["wrong"], paired.at_most(0, ""))
+    judged_by_hdf5.measure(table, options.build.resolve())
     large_runs.measure(table, options.build, options.out, options.shrink)
     return table.finish(options.out)
 

@@ -260,7 +260,8 @@ def _as_users_do(table: Table, options: argparse.Namespace) -> None:
         own = [one for one in found if one.name == survey.name]
         name, gain = survey.name, median(one.gain for one in own)
         print(f"  {name}: trained {gain:.2f}x by {own[-1].settings or 'nothing'}; "
-              f"after the survey {survey.gain:.2f}x by {survey.settings or 'nothing'}")  # fmt: skip
+              f"after the survey {survey.gain:.2f}x by {survey.settings or 'nothing'} "
+              f"({survey.expected})")  # fmt: skip
         can_gain = gain >= HEADROOM
         table.add(f"a training of {name}, replays", median(one.replays for one in own))
         spent = median(one.runs_of_program for one in own)

@@ -46,6 +46,7 @@ class Surveyed:
     name: str
     settings: str  # empty: it was left at the default
     gain: float
+    expected: str  # what `iotune explain` said of it
 
 
 class Home:
@@ -104,14 +105,15 @@ def surveyed(build: Path, folder: Path, minutes: int) -> list[Surveyed]:
 def _after_survey(name: str, program: list[str], home: Home) -> Surveyed:
     home.iotune("run", "--", *program)
     [file] = json.loads(home.iotune("explain", "--json"))["files"]
+    said = str(file.get("message", ""))
     if file["source"] != "predicted":
-        return Surveyed(name, "", 1.0)
+        return Surveyed(name, "", 1.0, said)
     settings = ";".join(f"{one['parameter']}={one['wanted']}" for one in file["settings"])
     measuring = Home(home.folder / name)
     measuring.iotune("run", "--", *program)
     [outcome] = json.loads(measuring.iotune("train", "--json", "--candidates", settings))
     [one] = outcome["candidates"]
-    return Surveyed(name, settings, one["gain"]["ratio"] if one["gain"] else 1.0)
+    return Surveyed(name, settings, one["gain"]["ratio"] if one["gain"] else 1.0, said)
 
 
 def _trained(name: str, program: list[str], home: Home) -> Trained:

@@ -214,3 +214,29 @@ def test_damaged_text_is_an_error_or_a_trace(form: str, tmp_path: Path) -> None:
             assert str(problem).startswith(str(log)) and "\n" not in str(problem)
             continue
         json.dumps(iotune.open_trace(target).raw_summary)
+
+
+@pytest.mark.parametrize(
+    ("layer", "ranks", "said"),
+    [
+        (
+            "posix",
+            2,
+            "or, where MPI-IO was collective, written by 2 aggregators, as <1D,(*),(16384)>",
+        ),
+        ("mpiio", 2, ""),
+        ("posix", 1, ""),
+    ],
+)
+def test_a_log_of_posix_alone_says_that_ranks_may_be_aggregators(
+    layer: str, ranks: int, said: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.csv"
+    rows = [
+        f"{rank},/scratch/a.bin,write,{8192 * rank},8192,{rank}.5,{rank}.6,{layer}"
+        for rank in range(ranks)
+    ]
+    log.write_text("\n".join(["rank,file,op,offset,length,start,end,layer", *rows, ""]))
+    trace, _ = imported(log, tmp_path)
+    [one] = trace.raw_summary["files"][0]["datasets"]
+    assert (said in one["ambiguity"]) if said else ("aggregator" not in one["ambiguity"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-from iotune.models.gains import ask, calibrate, store, stored_model  # noqa: E402
+from iotune.models.gains import after_training, ask, calibrate, store, stored_model  # noqa: E402
 from iotune.models.gains.fit import fit  # noqa: E402
 from iotune.models.gains.prior import prior_of  # noqa: E402
 from iotune.models.gains.rows import Rows, features_of, rows_of, settings_of  # noqa: E402
@@ -22,7 +22,6 @@ from iotune.models.survey.trials import Surface  # noqa: E402
 
 from bench.training.made_surfaces import PLATFORM, made_surfaces  # noqa: E402
 from iotune import Error, core  # noqa: E402
-from iotune.cli import train_model  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -275,14 +274,14 @@ def test_trainings_fit_a_model_where_enough_was_measured(
             stored.add_trials(database, one.subject, one.trials, f"of {one.subject.name}")
 
     measured(own, surfaces[:7])
-    train_model.fit_anew([own], [PLATFORM])
+    after_training.fit_anew([own], [PLATFORM])
     assert stored_model.newest_model([own], PLATFORM) is None, "seven are too few"
     measured(site, surfaces[:20])
     store.fit_and_store(site, PLATFORM)
     measured(own, surfaces[7:10])
-    train_model.fit_anew([own, site], [PLATFORM])
+    after_training.fit_anew([own, site], [PLATFORM])
     assert stored_model.newest_model([own], PLATFORM) is None, "the site's knows more"
-    train_model.fit_anew([own], [PLATFORM, PLATFORM])
+    after_training.fit_anew([own], [PLATFORM, PLATFORM])
     model = stored_model.newest_model([own], PLATFORM)
     assert model is not None and model.patterns == 10
     assert capsys.readouterr().err.count("now knows 10 patterns") == 1

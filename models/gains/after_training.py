@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from iotune import core
-from iotune.cli.output import count_text, say
-from iotune.errors import Error
 from iotune.models.gains.stored_model import newest_model
 from iotune.models.survey.stored import PLATFORM_NAMES, of_database
+
+from iotune import core
+from iotune.errors import Error
+from iotune.talk import say
 
 
 def fit_anew(databases: Sequence[core.Database], platforms: Sequence[Mapping[str, str]]) -> None:
@@ -32,7 +33,7 @@ def fit_anew(databases: Sequence[core.Database], platforms: Sequence[Mapping[str
         except Error as problem:
             say(f"no model was fitted to what was measured: {problem}")
             continue
-        say(f"the model of this platform now knows {count_text(measured, 'pattern')}")
+        say(f"the model of this platform now knows {measured} patterns")
 
 
 def _known_patterns(databases: Sequence[core.Database], platform: Mapping[str, str]) -> int:
