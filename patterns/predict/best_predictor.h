@@ -14,6 +14,8 @@ namespace iotune::patterns {
 class BestPredictor {
  public:
   BestPredictor() noexcept {}
+  // Goes on with what the loops of a stream are so far.
+  explicit BestPredictor(const NestPredictor& nest) noexcept : nest_(nest) {}
 
   void observe(const Extent& access) noexcept {
     nest_rate_.saw(nest_.expects(access));

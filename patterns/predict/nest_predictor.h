@@ -32,6 +32,8 @@ class NestPredictor {
 
   // Fills `out` from its front; returns how many it could.
   unsigned predict(std::span<Prediction> out) const noexcept;
+  // Of the last some sixteen accesses: the share that was predicted.
+  float share() const noexcept { return rate_.share(); }
 
  private:
   void observe_other(const Extent& access) noexcept;

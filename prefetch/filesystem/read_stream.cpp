@@ -5,6 +5,7 @@
 #include <span>
 
 #include "patterns/bytes.h"
+#include "patterns/predict/best_predictor.h"
 #include "patterns/predict/recorded_plan.h"
 
 namespace iotune::prefetch {
@@ -74,7 +75,12 @@ void ReadStream::saw_read(off_t offset, std::int64_t bytes, std::uint64_t arrive
     if (shared_.kind.name == "recorded" && earlier_ == nullptr && plan_.size() < kMostPlanned) {
       plan_.push_back(access);
     }
-    if (!stream_->saw_read(access, arrived_ns, duration)) return;
+    const bool wants = stream_->saw_read(access, arrived_ns, duration);
+    if (stream_->wants_best()) {
+      best_.resize(sizeof(patterns::BestPredictor) / sizeof(std::max_align_t) + 1);
+      stream_->go_on_with_best(bytes_of(best_));
+    }
+    if (!wants) return;
     count = stream_->plan(requests, shared_.cache.file_bytes(file_, reader_.fd));
   }
   for (unsigned i = 0; i < count; ++i) shared_.cache.request(file_, reader_, requests[i]);

@@ -56,6 +56,7 @@ class ReadStream {
   StreamModels::Key key_;
   Model earlier_;
   std::vector<std::max_align_t> predictor_;
+  std::vector<std::max_align_t> best_;      // where loops explain little
   std::optional<prefetch::Stream> stream_;  // from the first read on
   std::vector<patterns::Extent> plan_;      // of this run, for the next one
 };

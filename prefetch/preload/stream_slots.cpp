@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "core/os/private_memory.h"
-#include "patterns/predict/nest_predictor.h"
+#include "patterns/predict/best_predictor.h"
 
 namespace iotune::prefetch {
 
@@ -18,6 +18,9 @@ constexpr unsigned kSlab = 16;
 
 constinit std::byte* g_slabs[kMostStreams / kSlab] = {};
 constinit std::atomic<unsigned> g_made{0};
+// Of a slot's number: memory of patterns::BestPredictor, or nothing.
+constinit std::byte* g_best[kMostStreams] = {};
+constinit std::atomic<unsigned> g_best_count{0};
 constinit SleepLock g_lock;  // of making and freeing
 constinit std::uint16_t g_free[kMostStreams] = {};
 constinit unsigned g_free_count = 0;
@@ -44,6 +47,17 @@ StreamSlot* take_slot() noexcept {
   slot->number = static_cast<std::uint8_t>(number);
   g_made.store(number + 1, std::memory_order_release);
   return slot;
+}
+
+constexpr unsigned kMostBest = 60;
+static_assert(kMostBest * sizeof(patterns::BestPredictor) <= std::size_t{4} << 20U);
+
+void take_best_back(const StreamSlot& slot) noexcept {
+  std::byte*& best = g_best[slot.number];
+  if (best == nullptr) return;
+  unmap(best, sizeof(patterns::BestPredictor));
+  best = nullptr;
+  g_best_count.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // Whether a plan of another stream predicted this one: it is not written down again.
@@ -139,7 +153,20 @@ void keep_model(StreamSlot& slot) noexcept {
   unmap(memory, bytes);
 }
 
+void give_best(StreamSlot& slot) noexcept {
+  std::byte*& best = g_best[slot.number];
+  if (g_best_count.fetch_add(1, std::memory_order_relaxed) < kMostBest) {
+    best = static_cast<std::byte*>(private_memory(sizeof(patterns::BestPredictor)));
+  }
+  if (best == nullptr) {
+    g_best_count.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  slot.stream().go_on_with_best(best);
+}
+
 void free_slot(StreamSlot& slot) noexcept {
+  take_best_back(slot);
   if (SavedState* const state = saved_state(slot)) {
     release_saved(state->saved);
     if (state->plan != nullptr) state->plan->release();
@@ -173,6 +200,7 @@ void forget_slots_after_fork() noexcept {
     slot->live = false;
     slot->in_flight.forget();
     slot->lock.unlock();
+    take_best_back(*slot);
     g_free[g_free_count++] = static_cast<std::uint16_t>(number);
   }
 }

@@ -89,6 +89,10 @@ SavedState* saved_state(StreamSlot& slot) noexcept;
 // A read that took less found its data in memory. In ticks, 0 before set_up_slots.
 std::uint64_t quick_ticks() noexcept;
 
+// Gives the stream memory for what loops do not explain, 64 KiB, while the process has no more than
+// 4 MiB of these. The slot is locked.
+void give_best(StreamSlot& slot) noexcept;
+
 // Keeps for later runs what the predictor has learned. The slot is locked, or nobody's any more.
 void keep_model(StreamSlot& slot) noexcept;
 

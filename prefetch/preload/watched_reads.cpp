@@ -125,6 +125,7 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
     const bool planned = state != nullptr && is_planned(*slot, access);
     wants = slot->stream().saw_read(access, read.start_ticks, read.duration_ticks);
     if (state != nullptr) choose_plan(*slot, access, planned);
+    if (slot->stream().wants_best()) give_best(*slot);
     slot->is_ahead.store(slot->stream().is_ahead(), std::memory_order_relaxed);
     // A plan is written down whole, and followed read by read.
     slot->idle.store(state == nullptr && slot->stream().is_idle(), std::memory_order_relaxed);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "patterns/predict/nest_predictor.h"
+#include "patterns/predict/best_predictor.h"
 
 namespace iotune::prefetch {
 namespace {
@@ -20,6 +20,9 @@ constexpr std::uint8_t kTimelyRun = 64;
 // nothing for us (no page cache), and the stream is left alone for kLongRest reads.
 constexpr std::uint8_t kMostFruitless = 64;
 constexpr std::uint16_t kLongRest = 4096, kMostRest = 64;
+// Where loops explain less of so many reads, other predictors may know more.
+constexpr std::uint64_t kReadsOfLoops = 64;
+constexpr float kShareOfLoops = 0.5F;
 
 NestPredictor& nest(std::byte* memory) noexcept {
   return *std::launder(reinterpret_cast<NestPredictor*>(memory));
@@ -48,6 +51,7 @@ Stream::Stream(const patterns::PredictorKind& kind, std::byte* predictor, const 
       predictor_(predictor),
       limits_(&limits),
       is_nest_(kind.name == "nest"),
+      is_fair_(is_nest_),
       trust_(known ? kMostAhead : 0),
       worth_(known ? kWorthOfAWait : 0) {}
 
@@ -63,9 +67,21 @@ unsigned Stream::depth() const noexcept {
 // Where reads follow at once upon each other no depth is enough, and who does not know when the
 // stream ends has asked for all of the depth without use: as much as a share of what was right.
 unsigned Stream::fair(std::uint32_t unused) const noexcept {
-  if (!is_nest_) return kMostAhead;
+  if (!is_fair_) return kMostAhead;
   const std::uint32_t share = counts_.hits / kHitsForOneUnused;
   return std::max(kFairAtFirst, share > unused ? share - unused : 0u);
+}
+
+bool Stream::wants_best() const noexcept {
+  return is_nest_ && counts_.reads >= kReadsOfLoops && worth_ > kWorthOfAWait &&
+         nest(predictor_).share() < kShareOfLoops;
+}
+
+void Stream::go_on_with_best(std::byte* memory) noexcept {
+  new (memory) patterns::BestPredictor(nest(predictor_));
+  predictor_ = memory;
+  kind_ = patterns::predictor_kind("best");
+  is_nest_ = false;
 }
 
 // What becomes due while one read is served; one more, because a hit takes time as well, and one to

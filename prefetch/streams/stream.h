@@ -65,6 +65,11 @@ class Stream {
   // Whether reads come out of memory: the predictor gets none of them then.
   bool is_in_memory() const noexcept { return worth_ == 0; }
 
+  // Whether its reads wait and loops explain few of them: it is to go on with "best".
+  bool wants_best() const noexcept;
+  // `memory` for patterns::BestPredictor, which outlives the stream, in place of what it had.
+  void go_on_with_best(std::byte* memory) noexcept;
+
   // What was requested and not read is unused from here on.
   void end() noexcept { requested_.clear(); }
 
@@ -90,7 +95,8 @@ class Stream {
   std::uint32_t latency_ = 0;  // of reads that waited and were not requested, smoothed
   std::uint16_t rest_ = 0;     // reads until plan() may be asked for again
   std::uint8_t next_rest_ = 1;
-  bool is_nest_;
+  bool is_nest_ : 1;  // the predictor
+  bool is_fair_ : 1;  // it does not know when the stream ends
   // Doubles with each right prediction, halves with each wrong one: what may be requested.
   std::uint8_t trust_ = 0;
   // Grows with each read that was not requested and waited, falls with each that did not.

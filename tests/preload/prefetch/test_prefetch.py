@@ -59,6 +59,29 @@ def strided(place: Place) -> None:
 
 
 @patiently
+def permuted(place: Place) -> None:
+    """Sixty places in an order without a loop, again and again further on: steps are remembered."""
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    order = list(range(60))
+    random.Random(3).shuffle(order)
+    accesses = [((60 * turn + one) * 40 * 4096, 4096) for turn in range(6) for one in order]
+    with mounted(place, place.scratch / "fuse.iotrace", 2) as mount:
+        # With time enough between reads: to wait for what nobody predicts would take minutes.
+        done = place.right(
+            place.run(place.bin / "planned_reads", mount / "data", plan(place, accesses),
+                      "pread-alone", 10000, 0, IOTUNE_PREFETCH="pattern")
+        )  # fmt: skip
+    assert done.said() == [], done.err
+    reads, cached, _, _ = map(int, done.out.split())
+    assert reads == 360
+    # Nobody knows the first two turns: the one that is not remembered, and the one that is.
+    assert cached >= 220, f"{cached} of 360 were prefetched"
+    assert notes(place)["predictor"] == "pattern"
+
+
+@patiently
 def large(place: Place) -> None:
     """Reads of some fifty requests each: no hint is dropped by a file system that has many."""
     if not fuse_works(place):
@@ -293,7 +316,7 @@ def loaded(place: Place) -> None:
 if __name__ == "__main__":
     main(
         {
-            "strided": strided, "large": large, "without": without, "end": end,
+            "strided": strided, "permuted": permuted, "large": large, "without": without, "end": end,
             "scattered": scattered, "kept": kept, "many-kept": many_kept,
             "schedules": schedules, "bad-values": bad_values,
             "missing-library": missing_library, "loaded": loaded,

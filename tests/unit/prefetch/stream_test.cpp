@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "patterns/predict/nest_predictor.h"
+#include "patterns/predict/best_predictor.h"
 
 namespace iotune::prefetch {
 namespace {
@@ -59,6 +59,8 @@ class Storage {
   }
 
   const std::vector<Extent>& requested() const { return requested_; }
+  // What was read ahead is gone from memory.
+  void forget() { requested_.clear(); }
   Stream& stream() { return *driven_.stream; }
 
   bool always_cached = false;
@@ -217,6 +219,46 @@ TEST(Stream, RandomReadsCostNothing) {
   storage.stream().end();
   const Counts& counts = storage.stream().counts();
   EXPECT_LE(counts.unused_bytes(), 5000 * kBlock / 20);
+}
+
+TEST(Stream, PlacesThatAreReadAgainAreAheadWithoutALoop) {
+  for (const bool may : {false, true}) {
+    Storage storage;
+    std::vector<std::max_align_t> best(sizeof(patterns::BestPredictor) / sizeof(std::max_align_t) +
+                                       1);
+    std::mt19937 random(7);
+    std::vector<Extent> places(1000);
+    for (Extent& one : places)
+      one = {static_cast<std::int64_t>(random() % 1000000) * kBlock, kBlock};
+    int hits = 0, changes = 0;
+    for (int pass = 0; pass < 3; ++pass) {
+      hits = 0;
+      for (const Extent& one : places) {
+        hits += storage.read(one) ? 1 : 0;
+        if (!may || !storage.stream().wants_best()) continue;
+        storage.stream().go_on_with_best(reinterpret_cast<std::byte*>(best.data()));
+        ++changes;
+      }
+      storage.forget();
+    }
+    EXPECT_EQ(changes, may ? 1 : 0);
+    EXPECT_TRUE(may ? hits > 950 : hits < 50) << hits;
+  }
+}
+
+TEST(Stream, LoopsAndReadsOutOfMemoryNeedNoMore) {
+  Storage storage;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    storage.read({i % 20 * 1'000'000 + i / 20 * 100'000'000, kBlock});
+    ASSERT_FALSE(storage.stream().wants_best()) << i;
+  }
+  Storage memory;
+  memory.always_cached = true;
+  std::mt19937 random(7);
+  for (int i = 0; i < 1000; ++i) {
+    memory.read({static_cast<std::int64_t>(random() % 1000000) * kBlock, kBlock});
+    ASSERT_FALSE(memory.stream().wants_best()) << i;
+  }
 }
 
 TEST(Stream, GivesUpWhatMissesAndComesBack) {
