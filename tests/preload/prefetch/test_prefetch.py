@@ -316,8 +316,8 @@ def loaded(place: Place) -> None:
 if __name__ == "__main__":
     main(
         {
-            "strided": strided, "permuted": permuted, "large": large, "without": without, "end": end,
-            "scattered": scattered, "kept": kept, "many-kept": many_kept,
+            "strided": strided, "permuted": permuted, "large": large, "without": without,
+            "end": end, "scattered": scattered, "kept": kept, "many-kept": many_kept,
             "schedules": schedules, "bad-values": bad_values,
             "missing-library": missing_library, "loaded": loaded,
         }
