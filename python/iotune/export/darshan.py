@@ -24,7 +24,7 @@ from iotune.export.darshan_counts import (
     of_all_ranks,
     selection_kind,
 )
-from iotune.export.darshan_file import SEGMENT, DarshanFile, Job
+from iotune.export.darshan_file import SEGMENT, DarshanFile, Job, packed
 from iotune.export.nested_times import NestedTimes
 from iotune.importing.darshan_format import (
     DIMENSIONS,
@@ -204,7 +204,7 @@ class _Run:
             add_kind(record.lengths, (length,))
             at = _UNKNOWN_OFFSET if offset is None else offset
             both = self._segments.setdefault((_DXT[module], rank, file), (bytearray(), bytearray()))
-            both[0 if meaning.writes else 1].extend(SEGMENT.pack(at, length, start, end))
+            both[0 if meaning.writes else 1].extend(packed(SEGMENT, at, length, start, end))
         self._heat.setdefault((module, rank), []).append((start, end, length, meaning.writes))
 
     def _call(

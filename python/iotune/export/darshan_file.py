@@ -23,8 +23,9 @@ _MOUNT = b"\nunknown\t/"
 _METADATA_BYTES = 1024
 _HOST_BYTES = 64
 _ALL_RANKS, _UNKNOWN = -1, -1
-_HEAD = struct.Struct("<8sqB7xQ")
-SEGMENT = struct.Struct("<qqdd")  # offset, length, start and end in seconds
+_ORDER = "<"  # of bytes; readers turn those of other machines round
+_HEAD = "8sqB7xQ"
+SEGMENT = "qqdd"  # offset, length, start and end in seconds; packed()
 
 
 @dataclass
@@ -69,22 +70,22 @@ class DarshanFile:
     ) -> None:
         """A record of counters; `of_file`: whose part it is."""
         counters, times = numbers
-        body = struct.pack("<Qq", self.name(name), rank)
+        body = packed("Qq", self.name(name), rank)
         if of_file is not None:
-            body += struct.pack("<Q", self.name(of_file))
-        body += struct.pack(f"<{len(counters)}q{len(times)}d", *counters, *times)
+            body += packed("Q", self.name(of_file))
+        body += packed(f"{len(counters)}q{len(times)}d", *counters, *times)
         self._add(module, body)
 
     def traced(
         self, module: Module, name: str, rank: int, host: str, written: bytes, read: bytes
     ) -> None:
-        """Segments of one rank on one file, packed by SEGMENT."""
+        """Segments of one rank on one file, packed as SEGMENT."""
         assert module in (DXT_POSIX, DXT_MPI_IO)
-        head = struct.pack(
-            f"<Qqq{_HOST_BYTES}sqq",
+        head = packed(
+            f"Qqq{_HOST_BYTES}sqq",
             *(self.name(name), rank, 0),
             host.encode("utf-8", "replace")[: _HOST_BYTES - 1],
-            *(len(written) // SEGMENT.size, len(read) // SEGMENT.size),
+            *(len(written) // _size(SEGMENT), len(read) // _size(SEGMENT)),
         )
         self._add(module, head + written + read)
 
@@ -93,18 +94,18 @@ class DarshanFile:
     ) -> None:
         """Bytes of one rank in bins of so many seconds."""
         bins = len(written)
-        head = struct.pack("<QqdqQQ", self.name(name), rank, seconds, bins, 0, 0)
-        self._add(HEATMAP, head + struct.pack(f"<{2 * bins}q", *written, *read))
+        head = packed("QqdqQQ", self.name(name), rank, seconds, bins, 0, 0)
+        self._add(HEATMAP, head + packed(f"{2 * bins}q", *written, *read))
 
     def striped(self, name: str, stripe_bytes: int, targets: list[int]) -> None:
         """How Lustre laid a file out."""
         counters = (_UNKNOWN, _UNKNOWN, targets[0], stripe_bytes, len(targets))
-        body = struct.pack("<Qq5q", self.name(name), _ALL_RANKS, *counters)
-        self._add(LUSTRE, body + struct.pack(f"<{len(targets)}q", *targets))
+        body = packed("Qq5q", self.name(name), _ALL_RANKS, *counters)
+        self._add(LUSTRE, body + packed(f"{len(targets)}q", *targets))
 
     def write(self, to: BinaryIO) -> None:
         """The log as a whole."""
-        at = _HEAD.size + 16 * (_MOST_MODULES + 1) + 4 * _MOST_MODULES
+        at = _size(_HEAD) + 16 * (_MOST_MODULES + 1) + 4 * _MOST_MODULES
         regions = [zlib.compress(self._packed_job()), zlib.compress(self._packed_names())]
         places = [(0, 0)] * (_MOST_MODULES + 1)  # names first
         versions = [0] * _MOST_MODULES
@@ -116,9 +117,9 @@ class DarshanFile:
             places[module.number + 1] = (at, len(regions[-1]))
             versions[module.number] = module.version
             at += len(regions[-1])
-        to.write(_HEAD.pack(_VERSION, _MAGIC, 0, 0))
-        to.write(struct.pack(f"<{2 * len(places)}Q", *_flat(places)))
-        to.write(struct.pack(f"<{_MOST_MODULES}I", *versions))
+        to.write(packed(_HEAD, _VERSION, _MAGIC, 0, 0))
+        to.write(packed(f"{2 * len(places)}Q", *_flat(places)))
+        to.write(packed(f"{_MOST_MODULES}I", *versions))
         for region in regions:
             to.write(region)
 
@@ -128,20 +129,29 @@ class DarshanFile:
     def _packed_job(self) -> bytes:
         job = self._job
         metadata = "".join(f"{key}={value}\n" for key, value in job.metadata.items())
-        packed = struct.pack(
-            f"<7q{_METADATA_BYTES}s",
+        head = packed(
+            f"7q{_METADATA_BYTES}s",
             *(job.user, *divmod(job.start_ns, 10**9), *divmod(job.end_ns, 10**9), job.ranks, 0),
             metadata.encode("utf-8", "replace")[: _METADATA_BYTES - 1],
         )
         words = job.command.replace("\n", " ").encode("utf-8", "surrogateescape")
-        words = words[: _JOB_BYTES - len(packed) - len(_MOUNT) - 1] + _MOUNT
-        return packed + words + b"\0"
+        words = words[: _JOB_BYTES - len(head) - len(_MOUNT) - 1] + _MOUNT
+        return head + words + b"\0"
 
     def _packed_names(self) -> bytes:
         return b"".join(
-            struct.pack("<Q", number) + name.encode("utf-8", "surrogateescape") + b"\0"
+            packed("Q", number) + name.encode("utf-8", "surrogateescape") + b"\0"
             for number, name in self._names.items()
         )
+
+
+def packed(form: str, *values: object) -> bytes:
+    """As struct.pack() without an order of bytes, in the log's."""
+    return struct.pack(_ORDER + form, *values)
+
+
+def _size(form: str) -> int:
+    return struct.calcsize(_ORDER + form)
 
 
 def _flat(pairs: Iterable[tuple[int, int]]) -> list[int]:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import iotune
-from iotune.export import export_calls
+from iotune.export import darshan_file, export_calls
 from iotune.export.darshan_counts import size_class
 from iotune.importing import darshan_format, import_log
 from iotune.traces.log_totals import summarized
@@ -180,6 +180,27 @@ def test_imported_again_it_is_the_same_run(tmp_path: Path) -> None:
 
     assert said(again) == [pytest.approx(one) for one in said(trace)]
     assert "CYCLIC" in said(again)[0][0]
+
+
+def test_a_log_of_a_machine_with_the_other_order_of_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of its numbers are turned round; what it holds is the same."""
+    trace = traced(
+        tmp_path,
+        *(f"{rank},/d/f,write,{4096 * rank},4096,{rank}.0,{rank}.5,posix" for rank in range(3)),
+        "0,/d/g,read,1000,24,4.0,4.25,mpiio",
+    )  # fmt: skip
+    own = log_of(trace, tmp_path).read_bytes()
+    (tmp_path / "made.darshan").unlink()
+    monkeypatch.setattr(darshan_file, "_ORDER", ">")
+    other = log_of(trace, tmp_path)
+    assert other.read_bytes()[8:16] == own[8:16][::-1]
+    found = import_log(other, tmp_path / "other.iotrace").trace
+    other.write_bytes(own)
+    wanted = import_log(other, tmp_path / "own.iotrace").trace
+    assert iotune.open_trace(found).raw_summary == iotune.open_trace(wanted).raw_summary
+    assert iotune.open_trace(found).summary.calls > 4
 
 
 def test_what_has_no_calls_has_no_such_log(tmp_path: Path) -> None:
