@@ -1,10 +1,11 @@
-// NestPredictor, and where it is wrong too often two others: whichever was right most often of
+// NestPredictor, and where it is wrong too often three others: whichever was right most often of
 // late.
 #pragma once
 
 #include <new>
 #include <span>
 
+#include "patterns/predict/burst_lanes.h"
 #include "patterns/predict/history_predictor.h"
 #include "patterns/predict/nest_predictor.h"
 #include "patterns/predict/turn_strides.h"
@@ -30,14 +31,16 @@ class BestPredictor {
     if (idle_ == kForget) return;
     history_.observe(access);
     turns_.observe(access);
+    bursts_.observe(access);
   }
 
   unsigned predict(std::span<Prediction> out) const noexcept {
     const float nest = nest_rate_.share() + kMargin;
-    const float history = history_.share(), turns = turns_.share();
+    const float history = history_.share(), turns = turns_.share(), bursts = bursts_.share();
     unsigned filled = 0;
     if (idle_ < kForget) {
-      if (turns > nest && turns > history) filled = turns_.predict(out);
+      if (bursts > nest && bursts > history && bursts > turns) filled = bursts_.predict(out);
+      if (filled == 0 && turns > nest && turns > history) filled = turns_.predict(out);
       if (filled == 0 && history > nest) filled = history_.predict(out);
     }
     return filled != 0 ? filled : nest_.predict(out);
@@ -51,8 +54,11 @@ class BestPredictor {
   NestPredictor nest_;
   HistoryPredictor history_;
   TurnStrides turns_;
+  BurstLanes bursts_;
   HitRate nest_rate_;
   unsigned idle_ = 0;  // so long has nest_ been right often enough
 };
+
+static_assert(sizeof(BestPredictor) <= 64 << 10U);
 
 }  // namespace iotune::patterns

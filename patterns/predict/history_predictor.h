@@ -38,7 +38,7 @@ class HistoryPredictor {
    private:
     std::uint64_t word_ = 0;
   };
-  static constexpr std::uint32_t kSteps = 5120, kSlots = 1024, kLengths = 2048;
+  static constexpr std::uint32_t kSteps = 5100, kSlots = 1024, kLengths = 2048;
   static constexpr std::uint32_t kNowhere = UINT32_MAX;
   static constexpr unsigned kContexts[] = {4, 2, 1};
 

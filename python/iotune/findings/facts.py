@@ -221,7 +221,7 @@ class Facts:
 
         Of a log the one that it names.
         """
-        if self.run.log is not None and self.run.log["format"] == "darshan":
+        if self.run.log is not None:
             return str(self.totals.get(file, {}).get("file_system", "unknown"))
         return core.filesystem_of(os.path.dirname(file) or "/")
 

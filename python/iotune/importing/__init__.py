@@ -32,15 +32,6 @@ _READERS: dict[str, Callable[[Path, AccessSink], None]] = {
     "darshan-text": darshan_log.read_text,
 }
 FORMATS = tuple(_READERS)
-# What a log is taken for, in a message.
-_NAMES = {
-    "darshan-text": "the text of a log of Darshan",
-    "fuse": "a log of FUSE-Tracer",
-    "recorder": "the text of Recorder",
-    "csv": "a table",
-    "strace": "the output of strace",
-    "dftracer": "events of dftracer",
-}
 
 
 @dataclass(frozen=True)
@@ -91,7 +82,8 @@ def import_log(
     except Error as problem:
         if format is not None or columns is not None or chosen == "darshan":
             raise  # Darshan's magic number is no guess
-        raise Error(f"{problem} ({_NAMES[chosen]} by its content: --format says other)") from None
+        taken_for = guess.NAMES[chosen]
+        raise Error(f"{problem} ({taken_for} by its content: --format says other)") from None
     if sink.accesses == 0 and sink.totals is None:
         raise Error("; ".join([f"{source}: no reads and no writes in it", *sink.said_left_out()]))
     sink.end(chosen)

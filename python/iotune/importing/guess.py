@@ -35,9 +35,20 @@ _COMPRESSED = {
     b"\xfd7zXZ\0": "xz",
 }
 
+# What a log is taken for, in a message: of each form that there is.
+NAMES = {
+    "darshan": "a log of Darshan",
+    "darshan-text": "the text of a log of Darshan",
+    "fuse": "a log of FUSE-Tracer",
+    "recorder": "the text of Recorder",
+    "csv": "a table",
+    "strace": "the output of strace",
+    "dftracer": "events of dftracer",
+}
+
 
 def format_of(log: Path) -> str:
-    """darshan, fuse, recorder or csv. Raises Error where it is none of them."""
+    """A name of NAMES. Raises Error where it is none of them."""
     try:
         if log.is_dir():
             return "recorder"

@@ -225,12 +225,11 @@ def is_trace(path: Path) -> bool:
 
 def _no_trace(path: Path) -> str:
     """Why there is none, and what would make one of another tool's log."""
-    from iotune.importing.guess import format_of  # which itself builds on this package
+    from iotune.importing.guess import NAMES, format_of  # which itself builds on this package
 
     wrong = f"{path} is not a trace of iotune"
     try:
         form = format_of(path)
     except Error:
         return wrong
-    tool = {"darshan": "Darshan", "recorder": "Recorder", "fuse": "FUSE-Tracer", "csv": "CSV"}[form]
-    return f"{wrong} but a log ({tool}): `iotune import {shlex.quote(str(path))}` makes one of it"
+    return f"{wrong} but {NAMES[form]}: `iotune import {shlex.quote(str(path))}` makes one of it"

@@ -1,6 +1,7 @@
 // predict_streams catalogue [small]      every row of the generators
 // predict_streams nests SEED COUNT       so many drawn nests from this seed on
 // predict_streams file NAME < STREAMS    int32 count, then (offset, length) pairs of int64, of each
+// predict_streams many-steps SEED        long loops, sequences in turn, lists (many_steps.h)
 // predict_streams times                  ns an access of some rows
 //
 // One JSON object a row: how many accesses each predictor said exactly before they came, and on how
@@ -21,8 +22,10 @@
 #include "patterns/predict/baselines/simple_predictors.h"
 #include "patterns/predict/baselines/tree_predictor.h"
 #include "patterns/predict/baselines/unit_predictor.h"
+#include "patterns/predict/best_predictor.h"
 #include "patterns/predict/nest_predictor.h"
 #include "patterns/predict/recorded_plan.h"
+#include "tests/bench/patterns/many_steps.h"
 #include "tests/generators/catalogue.h"
 #include "tests/generators/drawn_nest.h"
 #include "tests/generators/transforms.h"
@@ -183,6 +186,7 @@ void compare(const std::string& name, const std::string& kind, const std::vector
     scores.push_back(std::move(score));
   };
   each("nest", fresh<NestPredictor>());
+  each("best", fresh<BestPredictor>());
   each("stride", fresh<StridePredictor>());
   each("readahead", fresh<ReadaheadPredictor>());
   each("unit", fresh<UnitPredictor>());
@@ -314,12 +318,17 @@ int main(int argc, char** argv) {
     }
   } else if (what == "file" && argc == 3) {
     compare(argv[2], "log", read_streams(), true);
+  } else if (what == "many-steps" && argc == 3) {
+    for (const auto& one : iotune::bench::many_steps(std::strtoull(argv[2], nullptr, 10))) {
+      compare(one.name, "many steps", {one.accesses}, false, {.fresh = one.unknown});
+    }
   } else if (what == "times") {
     times();
   } else {
     std::fprintf(
         stderr,
-        "usage: predict_streams catalogue [small] | nests SEED COUNT | file NAME | times\n");
+        "usage: predict_streams catalogue [small] | nests SEED COUNT | file NAME | many-steps SEED "
+        "| times\n");
     return 2;
   }
 }

@@ -14,12 +14,16 @@ METHODS = {
     "zlib_9": "`zlib -9`", "zstd_19": "`zstd -19`", "ours": "ours",
 }  # fmt: skip
 PREDICTORS = {
-    "nest": "ours", "stride": "stride", "readahead": "readahead", "unit": "unit", "tree": "tree",
-    "markov": "markov", "markov again": "again", "plan": "plan",
+    "nest": "ours", "best": "best", "stride": "stride", "readahead": "readahead", "unit": "unit",
+    "tree": "tree", "markov": "markov", "markov again": "again", "plan": "plan",
 }  # fmt: skip
 DRAWN = Pivot(
     "nests", r"(?P<case>\d+ drawn nests(?: \(.*\))?), (?P<measure>[a-z ]+): (?P<of>median|worst)",
-    {name: title for name, title in PREDICTORS.items() if name not in ("readahead", "plan")},
+    {
+        name: title
+        for name, title in PREDICTORS.items()
+        if name not in ("best", "readahead", "plan")
+    },
 )  # fmt: skip
 
 
@@ -68,4 +72,5 @@ def prediction(content: dict[str, Any], note: str) -> dict[str, MarkdownTable]:
         "noise": chosen(rows, "drawn nests.*(0.985|over the goal|misses)", note),
         "times": chosen(rows, "ns CPU an access", note),
         "state": chosen(rows, "state of a stream", note),
+        "many-steps": chosen(rows, "said by best|with many steps", note),
     }

@@ -1,5 +1,6 @@
 // Two properties, by the first byte of the input:
-// - any bytes: reading them and passing over them agree and stay in their buffers;
+// - any bytes: reading them, passing over them and reading them as runs agree, and stay in their
+//   buffers;
 // - any values: what is encoded comes back, within the promised size.
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +17,21 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
+// The tuples of runs, each its count, its first tuple and what each next one adds.
+Values expanded(std::span<const std::int64_t> runs, unsigned dims) {
+  Values values;
+  for (std::size_t at = 0; at < runs.size(); at += 2 * std::size_t{dims} + 1) {
+    for (std::uint64_t k = 0; k < static_cast<std::uint64_t>(runs[at]); ++k) {
+      for (unsigned d = 0; d < dims; ++d) {
+        const auto first = static_cast<std::uint64_t>(runs[at + 1 + d]);
+        const auto adds = static_cast<std::uint64_t>(runs[at + 1 + dims + d]);
+        values.push_back(static_cast<std::int64_t>(first + k * adds));
+      }
+    }
+  }
+  return values;
+}
+
 void any_bytes(std::span<const std::byte> bytes, std::size_t n, unsigned dims) {
   Values out(n * dims);
   ByteReader in(bytes);
@@ -25,8 +41,11 @@ void any_bytes(std::span<const std::byte> bytes, std::size_t n, unsigned dims) {
   require(skip_tuples(over, n, dims) == ok && (!ok || over.bytes_used() == in.bytes_used()));
   Values runs(n * (2 * std::size_t{dims} + 1));
   ByteReader by_runs(bytes);
-  const bool has_runs = decode_tuple_runs(by_runs, n, dims, runs) > 0;
-  require(!has_runs || (ok && by_runs.bytes_used() == in.bytes_used()));
+  const std::size_t found = decode_tuple_runs(by_runs, n, dims, runs);
+  if (found == 0) return;
+  require(ok && by_runs.bytes_used() == in.bytes_used());
+  runs.resize(found * (2 * std::size_t{dims} + 1));
+  require(expanded(runs, dims) == out);
 }
 
 void any_values(std::span<const std::byte> bytes, unsigned dims, unsigned options) {

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from iotune.findings import findings_of
+from iotune.findings.facts import Facts
 from iotune.findings.finding import Finding
 from support.installed.darshan_texts import Record, darshan_text, dxt_text
 from support.installed.import_logs import imported
@@ -142,3 +143,17 @@ def test_metadata_and_stragglers_of_a_log_with_calls(tmp_path: Path) -> None:
         more=dxt_text("/lus/f", calls),
     )
     assert set(ids) == {"metadata-time"}
+
+
+@pytest.mark.parametrize(("form", "system"), [("darshan", "beegfs"), ("csv", "unknown")])
+def test_a_logs_file_system_is_what_it_names_and_not_this_hosts(
+    form: str, system: str, tmp_path: Path
+) -> None:
+    file = str(tmp_path / "f")
+    log = tmp_path / "log"
+    if form == "darshan":
+        log.write_text(darshan_text([posix(0, file, **LARGE)]).replace("\text4\n", "\tbeegfs\n"))
+    else:
+        log.write_text(f"rank,file,op,offset,length,start,end\n0,{file},write,0,4096,1.0,2.0\n")
+    trace, _ = imported(log, tmp_path)
+    assert Facts(trace).filesystem(file) == system

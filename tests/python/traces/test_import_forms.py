@@ -15,37 +15,8 @@ from iotune.importing.lines import whole
 from support.installed.darshan_texts import darshan_text, dxt_text
 from support.installed.import_logs import LOGS, imported, rows, typed
 
-STRACE = """\
-7 1700000000.000001 execve("/bin/app", ["app"], 0x7ffc /* 5 vars */) = 0 <0.000300>
-7 1700000000.100000 openat(AT_FDCWD, "/d/a\\"b", O_RDWR|O_CREAT|O_TRUNC, 0666) = 3 <0.000010>
-7 1700000000.200000 write(3, "xx"..., 4096) = 4096 <0.000010>
-7 1700000000.300000 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD) = 8 <0.000010>
-8 1700000000.400000 write(3, "yy"..., 100 <unfinished ...>
-7 1700000000.400005 lseek(5, 0, SEEK_SET) = -1 EBADF (Bad file descriptor) <0.000001>
-8 1700000000.400020 <... write resumed>) = 100 <0.000020>
-7 1700000000.500000 pread64(3, "xx"..., 512, 1024) = 512 <0.000010>
-7 1700000000.600000 lseek(3, 8192, SEEK_SET) = 8192 <0.000001>
-8 1700000000.700000 read(3, "", 4096) = 0 <0.000010>
-8 1700000000.700100 write(3, "zz"..., 10) = 10 <0.000010>
-7 1700000000.800000 openat(AT_FDCWD, "/d/log", O_WRONLY|O_APPEND) = 4 <0.000010>
-7 1700000000.900000 write(4, "l1\\n", 3) = 3 <0.000010>
-7 1700000000.910000 dup(4) = 9 <0.000001>
-7 1700000000.920000 write(9, "l2\\n", 3) = 3 <0.000010>
-7 1700000000.930000 socket(AF_INET, SOCK_STREAM, 0) = 6 <0.000010>
-7 1700000000.940000 write(6, "net", 3) = 3 <0.000010>
-8 1700000001.000000 +++ exited with 0 +++
-7 1700000001.000000 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=8} ---
-"""
-EVENTS = """[
-{"id":"1","name":"FH","cat":"dftracer","pid":5,"tid":5,"ph":"M","args":{"name":"/d/x","value":"f1"}}
-{"id":2,"name":"open","cat":"POSIX","pid":5,"tid":5,"ts":10,"dur":1,"ph":"X","args":{"fhash":"f1","ret":"3"}}
-{"id":3,"name":"write","cat":"POSIX","pid":5,"tid":5,"ts":20,"dur":5,"ph":"X","args":{"fhash":"f1","ret":"4096"}}
-{"id":4,"name":"lseek64","cat":"POSIX","pid":5,"tid":5,"ts":30,"dur":1,"ph":"X","args":{"fhash":"f1","ret":"100"}}
-{"id":5,"name":"read","cat":"POSIX","pid":5,"tid":5,"ts":40,"dur":5,"ph":"X","args":{"fhash":"f1","ret":50}}
-{"id":6,"name":"pread64","cat":"POSIX","pid":6,"tid":6,"ts":41,"dur":5,"ph":"X","args":{"fname":"/d/x","ret":7,"offset":9}},
-{"id":7,"name":"train","cat":"APP","pid":6,"tid":6,"ts":41,"dur":500,"ph":"X","args":{}}
-]
-"""
+STRACE = (LOGS / "run.strace").read_text()
+EVENTS = (LOGS / "events.pfw").read_text()
 
 
 def written(tmp_path: Path, name: str, text: str) -> Path:

@@ -90,6 +90,45 @@ TEST_F(BestPredictorTest, SixteenSequencesTakeTurns) {
   }
 }
 
+TEST_F(BestPredictorTest, SequencesTakeTurnsInBursts) {
+  // Of more than sixteen some are forgotten before they go on.
+  for (const int count : {2, 4, 16, 20}) {
+    Accesses stream;
+    std::vector<std::int64_t> at, stride, burst;
+    for (int i = 0; i < count; ++i) {
+      at.push_back(below(std::int64_t{1} << 40U));
+      stride.push_back(4096 * (1 + below(1000)));
+      burst.push_back(2 + below(30));
+    }
+    for (int turn = 0; turn < 100; ++turn) {
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        for (std::int64_t k = 0; k < burst[i]; ++k, at[i] += stride[i]) {
+          stream.push_back({at[i], 4096});
+        }
+      }
+    }
+    const double share = share_right<BestPredictor>(stream);
+    EXPECT_GE(share, count <= 16 ? 0.96 : share_right<NestPredictor>(stream) - 0.01)
+        << count << ' ' << seed_;
+  }
+}
+
+TEST_F(BestPredictorTest, TheNextBurstIsWhatComes) {
+  Accesses stream;
+  for (std::int64_t turn = 0; turn < 30; ++turn) {
+    for (std::int64_t i = 0; i < 3; ++i) {
+      for (std::int64_t k = 0; k < 4; ++k) {
+        stream.push_back({i * 1'000'000'000 + (4 * turn + k) * (i + 1) * 8192, 512});
+      }
+    }
+  }
+  BestPredictor predictor;
+  for (std::size_t i = 0; i < 250; ++i) predictor.observe(stream[i]);
+  Prediction next[20];
+  ASSERT_EQ(predictor.predict(next), 20U);
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(next[i].extent, stream[250 + i]) << i;
+}
+
 TEST_F(BestPredictorTest, WhatLoopsExplainIsPredictedAsBefore) {
   const Accesses stream = testing::nest({{40, 1 << 20}, {50, 8192}}, {{0, 4096}});
   EXPECT_EQ(share_right<BestPredictor>(stream), share_right<NestPredictor>(stream));
