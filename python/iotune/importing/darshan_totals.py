@@ -264,15 +264,16 @@ class DarshanTotals:
                         "seconds": seconds,
                     }
             return
-        use["ranks"] = use.get("ranks", 0) + 1
+        # Beside a record of all ranks, which Darshan may leave a rank's own.
+        use["ranks"] = min(use.get("ranks", 0) + 1, max(self.ranks, 1))
         own = {
             "rank": rank,
             "bytes": said.get("BYTES_READ", 0) + said.get("BYTES_WRITTEN", 0),
             "seconds": _seconds(said),
         }
-        if use["ranks"] == 1 or own["seconds"] > use["slowest"]["seconds"]:
+        if "slowest" not in use or own["seconds"] > use["slowest"]["seconds"]:
             use["slowest"] = own
-        if use["ranks"] == 1 or own["seconds"] < use["fastest"]["seconds"]:
+        if "fastest" not in use or own["seconds"] < use["fastest"]["seconds"]:
             use["fastest"] = own
 
     def _of_rank(self, rank: int, prefix: str, counters: Mapping[str, Any]) -> None:

@@ -129,7 +129,10 @@ class _Reader:
         begin = seconds_ns(start, "the time")
         taken = seconds_ns(seconds, "the duration") if seconds else 0
         if not (result.startswith(b"-") or result == b"?"):
-            value = int(result, 0)
+            try:
+                value = int(result, 0)
+            except ValueError:
+                raise Malformed(f"the result {quoted(result)} is no number") from None
             self._call(thread, _Call(name, arguments, value, path or b"", begin, begin + taken))
 
     def _process(self, thread: bytes) -> _Process:
@@ -292,7 +295,7 @@ def _plain(text: bytes) -> bytes:
         word = match[1]
         if word[:1] == b"x":
             return bytes([int(word[1:], 16)])
-        if word.isdigit():
+        if b"0" <= word[:1] <= b"7":
             return bytes([int(word, 8) & 0xFF])
         return _ESCAPED.get(word, word)
 

@@ -55,6 +55,18 @@ def test_strace_with_names_of_descriptors(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_strace_with_what_is_no_octal_number(tmp_path: Path) -> None:
+    text = (
+        '1700000000.000001 openat(AT_FDCWD, "/d/\\9\\101", O_RDWR) = 3 <0.000010>\n'
+        '1700000000.000002 pwrite64(3, "x", 9, 0) = 9 <0.000010>\n'
+    )
+    trace, _ = imported(written(tmp_path, "log", text), tmp_path)
+    assert [row[2] for row in rows(trace, "pwrite")] == ["/d/9A"]
+    wrong = written(tmp_path, "wrong", text.replace("= 9 ", "= 09 "))
+    with pytest.raises(iotune.Error, match="wrong:2: the result '09' is no number"):
+        import_log(wrong, tmp_path / "wrong.iotrace")
+
+
 def test_dftracer_is_read_packed_or_not(tmp_path: Path) -> None:
     packed = tmp_path / "t.pfw.gz"
     half = len(EVENTS) // 2  # dftracer packs in blocks

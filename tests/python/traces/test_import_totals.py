@@ -266,3 +266,15 @@ def test_aggregators_are_no_ranks(layers: tuple[str, ...], tmp_path: Path) -> No
     assert one["descriptor"]["text"].startswith("<1D,(IRREGULAR)")
     assert one["mode"] == "collective"
     assert one["ambiguity"].startswith("written by 2 aggregators, as <1D,(*),(4000)>")
+
+
+def test_a_ranks_record_beside_that_of_all_ranks(tmp_path: Path) -> None:
+    """Without times in the one of all nobody was the slowest until the rank's came."""
+    log = tmp_path / "log.txt"
+    own = {"BYTES_WRITTEN": 10, "WRITES": 1, "F_WRITE_TIME": 0.5}
+    log.write_text(darshan_text([("POSIX", -1, "/f", {"WRITES": 4}), ("POSIX", 2, "/f", own)]))
+    trace, _ = imported(log, tmp_path)
+    [file] = trace.raw_summary["files"]
+    [use] = file["totals"]["layers"]
+    assert use["ranks"] == 4 and use["calls"]["write"] == 5
+    assert use["slowest"] == use["fastest"] == {"rank": 2, "bytes": 10, "seconds": 0.5}
