@@ -42,8 +42,8 @@ class RunJournal:
     """
 
     def __init__(self, path: Path, key: str, resume: bool):
-        """`candidates`: canonical texts of the one to resume; empty where there is none."""
         self.path, self._key = path, key
+        # Canonical texts of the one to resume; empty where there is none.
         self.candidates, kept = _read(path, key) if resume else ([], [])
         self._waiting = deque(kept)
         self.resumed = len(self._waiting)

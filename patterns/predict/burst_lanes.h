@@ -97,13 +97,7 @@ class BurstLanes {
     }
     lanes_[at] = {
         .last = access, .stride = 0, .run = 0, .usual = 0, .met = 0, .then = kNone, .moves = false};
-    if (bursts_ == 0) {
-      lanes_[at].run = 1;
-      current_ = static_cast<std::uint8_t>(at);
-      ++bursts_;
-    } else {
-      leave(static_cast<std::uint8_t>(at));
-    }
+    leave(static_cast<std::uint8_t>(at));
   }
 
   // The present burst is over, and one of another lane begins.

@@ -151,16 +151,23 @@ class _Log:
             raw["io_seconds"] = max(raw["io_seconds"], _slowest_rank(raw["ranks"], said))
 
 
+def _bytes_of(one: Mapping[str, Any]) -> int:
+    return int(math.prod(one["dataset_dims"]) * one["element_bytes"])
+
+
+def _aggregated(one: Mapping[str, Any]) -> str:
+    """Who moved a dataset as aggregators, and the file's array, where its bytes are one."""
+    noun = "aggregator" if one["ranks"] == 1 else "aggregators"
+    text = f"{'written' if one['write'] else 'read'} by {one['ranks']} {noun}"
+    is_array = "IRREGULAR" not in one["descriptor"]["text"] and ", every " not in one["dataset"]
+    return f"{text}, as <1D,(*),({_bytes_of(one)})>" if is_array else text
+
+
 def _name_possible_aggregators(one: dict[str, Any]) -> None:
     """Where nothing says whether MPI-IO was used, its aggregators may have moved what ranks did."""
-    size = math.prod(one["dataset_dims"]) * one["element_bytes"]
-    if one["layer"] != "posix" or size < _LEAST_AGGREGATED_BYTES:
+    if one["layer"] != "posix" or _bytes_of(one) < _LEAST_AGGREGATED_BYTES:
         return
-    noun = "aggregator" if one["ranks"] == 1 else "aggregators"
-    may_be = (
-        f"or, where MPI-IO was collective, {'written' if one['write'] else 'read'} by "
-        f"{one['ranks']} {noun}, as <1D,(*),({size})>: the log has no calls of MPI-IO"
-    )
+    may_be = f"or, where MPI-IO was collective, {_aggregated(one)}: the log has no calls of MPI-IO"
     one["ambiguity"] = "; ".join(filter(None, (one["ambiguity"], may_be)))
 
 
@@ -172,24 +179,20 @@ def _name_aggregators(file: dict[str, Any], totals: Mapping[str, Any]) -> None:
     calls = {use["layer"]: use.get("calls", {}) for use in totals.get("layers", [])}.get(
         "mpiio", {}
     )
-    for write, verb, past in ((True, "write", "written"), (False, "read", "read")):
+    for write, verb in ((True, "write"), (False, "read")):
         own = [one for one in file["datasets"] if one["write"] == write]
         together = calls.get(f"collective {verb}", 0) + calls.get(f"split {verb}", 0)
         alone = calls.get(f"independent {verb}", 0) + calls.get(f"nonblocking {verb}", 0)
         if not together or alone or any(one["layer"] == "mpiio" for one in own):
             continue
         for one in own:
-            size = math.prod(one["dataset_dims"]) * one["element_bytes"]
-            noun = "aggregator" if one["ranks"] == 1 else "aggregators"
+            size, said = _bytes_of(one), _aggregated(one)
             count = -(-one["bytes"] // max(1, one["ranks"] * max(1, one["repeats"])))
             part = {"distribution": "IRREGULAR", "count": count, "cyclic_block": 1}
             one["descriptor"] = {"text": f"<1D,(IRREGULAR),({count})>", "dimensions": [part]}
             one |= {"process_grid": [], "halo": [], "mode": "collective"}
             one |= {"dataset_dims": [size], "element_bytes": 1}
-            one["ambiguity"] = (
-                f"{past} by {one['ranks']} {noun}, as <1D,(*),({size})>; what each rank held is "
-                "not in the log"
-            )
+            one["ambiguity"] = f"{said}; what each rank held is not in the log"
 
 
 def _file_of(totals: Mapping[str, Any], before: float) -> dict[str, Any]:

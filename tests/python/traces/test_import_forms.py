@@ -12,6 +12,7 @@ import pytest
 import iotune
 from iotune.importing import import_log
 from iotune.importing.lines import whole
+from iotune.traces import log_totals
 from support.installed.darshan_texts import darshan_text, dxt_text
 from support.installed.import_logs import LOGS, imported, rows, typed
 
@@ -223,3 +224,25 @@ def test_a_log_of_posix_alone_says_that_ranks_may_be_aggregators(
     trace, _ = imported(log, tmp_path)
     [one] = trace.raw_summary["files"][0]["datasets"]
     assert (said in one["ambiguity"]) if said else ("aggregator" not in one["ambiguity"])
+
+
+@pytest.mark.parametrize("collective", [False, True])
+def test_aggregators_of_what_is_no_array_have_no_name(collective: bool, tmp_path: Path) -> None:
+    """Of scattered bytes, and of rows that lie apart, nobody can say one array."""
+    draw = random.Random(4)
+    places = sorted(draw.sample(range(5000), 80))
+    rows = [f"{at % 2},/f,write,{8192 * place},4096,{at}.0,{at}.5"
+            for at, place in enumerate(places)]  # fmt: skip
+    log = tmp_path / "log.csv"
+    log.write_text("\n".join(["rank,file,op,offset,length,start,end", *rows, ""]))
+    trace, _ = imported(log, tmp_path)
+    found = 0
+    for one in trace.raw_summary["files"][0]["datasets"]:
+        if collective:
+            totals = {"layers": [{"layer": "mpiio", "calls": {"collective write": 4}}]}
+            log_totals._name_aggregators({"datasets": [one]}, totals)
+        if "IRREGULAR" in one["descriptor"]["text"] or ", every " in one["dataset"]:
+            assert "written by 2 aggregators" in one["ambiguity"]
+            assert "aggregators, as" not in one["ambiguity"]
+            found += 1
+    assert found
