@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
@@ -132,19 +132,20 @@ def _paired(
 ) -> list[tuple[T | None, T | None]]:
     """Those that belong together by the first key, then by the next; the rest by themselves."""
     partner: dict[int, int] = {}
+    taken: set[int] = set()
     for key in keys:
-        open_places: dict[Hashable, list[int]] = {}
+        open_places: dict[Hashable, deque[int]] = {}
         for place, one in enumerate(after):
-            if place not in partner.values():
-                open_places.setdefault(key(one), []).append(place)
+            if place not in taken:
+                open_places.setdefault(key(one), deque()).append(place)
         for place, one in enumerate(before):
             if place not in partner and open_places.get(key(one)):
-                partner[place] = open_places[key(one)].pop(0)
+                partner[place] = open_places[key(one)].popleft()
+        taken = set(partner.values())
     pairs: list[tuple[T | None, T | None]] = [
         (one, after[partner[place]] if place in partner else None)
         for place, one in enumerate(before)
     ]
-    taken = set(partner.values())
     return [*pairs, *((None, one) for place, one in enumerate(after) if place not in taken)]
 
 
@@ -251,6 +252,7 @@ def _times(
 ) -> list[TimeChange]:
     a, b = [one.summary for one in before], [one.summary for one in after]
     ids = {one.run_id for one in (*a, *b)}
+    of_a, of_b = [_FileTimes(one) for one in a], [_FileTimes(one) for one in b]
     found = [
         compared("the run", [one.elapsed_seconds for one in a], [one.elapsed_seconds for one in b]),
         compared("its I/O", [one.io_seconds for one in a], [one.io_seconds for one in b]),
@@ -260,25 +262,34 @@ def _times(
             found.append(
                 compared(
                     other.path,
-                    _seconds(a, one.path),
-                    _seconds(b, other.path),
+                    _seconds(of_a, one.path),
+                    _seconds(of_b, other.path),
                     usual(b[-1], other, ids),
                 )
             )
     return [one for one in found if one is not None]
 
 
-def _seconds(runs: Sequence[RunSummary], path: str) -> list[float]:
-    """A file's time in each run that has it, by its path, else by its name."""
-    times = []
-    for run in runs:
-        by_path = [one.io_seconds for one in run.files if one.path == path]
-        by_name = [
-            one.io_seconds for one in _moved(run.data_files) if _name(one.path) == _name(path)
-        ]
-        if by_path or by_name:
-            times.append(by_path[0] if by_path else median(by_name))
-    return times
+class _FileTimes:
+    """The I/O times of a run's files, by path and by name."""
+
+    def __init__(self, run: RunSummary):
+        self._by_path = {one.path: one.io_seconds for one in run.files}
+        by_name: dict[str, list[float]] = {}
+        for one in _moved(run.data_files):
+            by_name.setdefault(_name(one.path), []).append(one.io_seconds)
+        self._by_name = {name: median(times) for name, times in by_name.items()}
+
+    def of(self, path: str) -> float | None:
+        """That of the file, else the median of those of its name; None where there is none."""
+        known = self._by_path.get(path)
+        return self._by_name.get(_name(path)) if known is None else known
+
+
+def _seconds(runs: Sequence[_FileTimes], path: str) -> list[float]:
+    """A file's time in each run that has it."""
+    times = [one.of(path) for one in runs]
+    return [one for one in times if one is not None]
 
 
 def _warnings(before: Sequence[Trace], after: Sequence[Trace]) -> list[str]:
