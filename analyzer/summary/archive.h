@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -81,6 +82,13 @@ class Archive {
     }
     if constexpr (Self::kReads) value.emplace(empty_value<T>());
     one(*value);
+  }
+  template <typename T>
+  void compound(std::unique_ptr<T>& value) {
+    bool present = value != nullptr;
+    one(present);
+    if constexpr (Self::kReads) value = present ? std::make_unique<T>() : nullptr;
+    if (present) one(*value);
   }
   void compound(std::vector<bool>&) = delete;
   template <typename T>

@@ -53,7 +53,7 @@ void note_gather(GatherOutcome& gather, const CallArguments& arguments) {
   gather.waiting_bytes += number("waiting_bytes");
 }
 
-void note_setting(FileRecord& file, const CallArguments& arguments) {
+void note_setting(std::vector<SettingOutcome>& settings, const CallArguments& arguments) {
   SettingOutcome outcome;
   outcome.parameter = arguments.find("parameter")->text;
   outcome.wanted = arguments.find("wanted")->text;
@@ -63,7 +63,6 @@ void note_setting(FileRecord& file, const CallArguments& arguments) {
   if (verdict >= 0 && verdict < std::ssize(kVerdictNames)) {
     outcome.verdict = kVerdictNames[verdict];
   }
-  auto& settings = file.settings;
   const bool known =
       std::any_of(settings.begin(), settings.end(), [&](const SettingOutcome& other) {
         return other.parameter == outcome.parameter && other.wanted == outcome.wanted &&
@@ -71,6 +70,11 @@ void note_setting(FileRecord& file, const CallArguments& arguments) {
                other.reason == outcome.reason;
       });
   if (!known) settings.push_back(std::move(outcome));
+}
+
+FileOutcome& outcome_of(FileRecord& file) {
+  if (!file.outcome) file.outcome = std::make_unique<FileOutcome>();
+  return *file.outcome;
 }
 
 }  // namespace
@@ -81,22 +85,24 @@ void FileNotes::take(FileRecord& file, CallFacts::Note note, const CallArguments
     const std::int64_t layer = arguments.find("layer")->numbers[0];
     if (layer >= 0 && layer < 4) file.layers[layer].opened = true;
   } else if (note == Note::kDecision) {
-    note_decision(file, arguments);
+    note_decision(outcome_of(file), arguments);
   } else if (note == Note::kDecisionAgain) {
     const auto said = decisions_.find(arguments.find("digest")->numbers[0]);
-    if (said != decisions_.end() && !file.decision) file.decision = said->second;
+    if (said == decisions_.end()) return;
+    FileOutcome& outcome = outcome_of(file);
+    if (!outcome.decision) outcome.decision = said->second;
   } else if (note == Note::kSetting) {
-    note_setting(file, arguments);
+    note_setting(outcome_of(file).settings, arguments);
   } else if (note == Note::kPrefetch) {
-    note_prefetch(file.prefetch, arguments);
+    note_prefetch(outcome_of(file).prefetch, arguments);
   } else if (note == Note::kGather) {
-    note_gather(file.gather, arguments);
+    note_gather(outcome_of(file).gather, arguments);
   } else if (note == Note::kSampledOut) {
     file.sampled_out = true;
   }
 }
 
-void FileNotes::note_decision(FileRecord& file, const CallArguments& arguments) {
+void FileNotes::note_decision(FileOutcome& outcome, const CallArguments& arguments) {
   const auto number = [&](const char* name) { return arguments.find(name)->numbers[0]; };
   const auto text = [&](const char* name) { return arguments.find(name)->text; };
   const std::int64_t distance = number("distance_thousandths"), state = number("state");
@@ -109,7 +115,7 @@ void FileNotes::note_decision(FileRecord& file, const CallArguments& arguments) 
   if (state >= 0 && state < std::ssize(kStateNames)) decision.state = kStateNames[state];
   const std::int64_t digest = recorder::decision_digest(
       decision.row, distance, state, decision.source, decision.pattern, decision.message);
-  if (!file.decision) file.decision = decision;
+  if (!outcome.decision) outcome.decision = decision;
   decisions_.try_emplace(digest, std::move(decision));
 }
 

@@ -22,7 +22,7 @@ class FileNotes {
   }
 
  private:
-  void note_decision(FileRecord& file, const recorder::CallArguments& arguments);
+  void note_decision(FileOutcome& outcome, const recorder::CallArguments& arguments);
 
   std::unordered_map<std::int64_t, DecisionNote> decisions_;  // by digest
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -57,6 +58,19 @@ struct DecisionNote {
   }
 };
 
+// What iotune noted down that it did for a file.
+struct FileOutcome {
+  std::optional<DecisionNote> decision;  // the first one
+  std::vector<SettingOutcome> settings;  // each outcome once, however many ranks noted it
+  PrefetchOutcome prefetch;
+  GatherOutcome gather;
+
+  template <class A>
+  void archive(A& a) {
+    a(decision, settings, prefetch, gather);
+  }
+};
+
 struct FileRecord {
   // By Layer. Bytes are those of outermost transfers: the file's are their sum.
   struct LayerUse {
@@ -83,15 +97,12 @@ struct FileRecord {
 
   bool cut_short = false;                // a process that died left it open
   bool sampled_out = false;              // of one opening at least the calls were not recorded
-  std::optional<DecisionNote> decision;  // the first one
-  std::vector<SettingOutcome> settings;  // each outcome once, however many ranks noted it
-  PrefetchOutcome prefetch;
-  GatherOutcome gather;
+  std::unique_ptr<FileOutcome> outcome;  // nullptr: it did nothing
 
   template <class A>
   void archive(A& a) {
     a(layers, first_open_ns, last_end_ns, slowest_nanoseconds, datasets, generations, name_at,
-      bytes, cut_short, sampled_out, decision, settings, prefetch, gather);
+      bytes, cut_short, sampled_out, outcome);
   }
 };
 

@@ -130,7 +130,7 @@ struct FilePattern {
   std::optional<std::size_t> dominant_dataset;
   std::size_t dominant_count;
   std::string decision_source, decision_pattern, decision_message;  // iotune_decision
-  std::int64_t decision_row;                                        // -1: none
+  std::int64_t decision_row = -1;                                   // -1: none
   double decision_distance;
   std::string decision_state;
   std::vector<SettingOutcome> settings;

@@ -116,16 +116,18 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
   choose_dominant(file);
   file.cut_short = record.cut_short;
   file.sampled_out = record.sampled_out;
-  const DecisionNote decision = record.decision.value_or(DecisionNote{});
+  if (!record.outcome) return file;
+  const FileOutcome& outcome = *record.outcome;
+  const DecisionNote decision = outcome.decision.value_or(DecisionNote{});
   file.decision_source = decision.source;
   file.decision_pattern = decision.pattern;
   file.decision_message = decision.message;
   file.decision_row = decision.row;
   file.decision_distance = decision.distance;
   file.decision_state = decision.state;
-  file.settings = record.settings;
-  file.prefetch = record.prefetch;
-  file.gather = record.gather;
+  file.settings = outcome.settings;
+  file.prefetch = outcome.prefetch;
+  file.gather = outcome.gather;
   return file;
 }
 

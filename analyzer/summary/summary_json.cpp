@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/datasets/descriptor.h"
+#include "analyzer/summary/alike_files.h"
 #include "analyzer/summary/run_summary.h"
 
 namespace iotune::analyzer {
@@ -172,6 +173,22 @@ std::string text_of(const Json& json) {
 
 std::string to_json(const FilePattern& file) {
   return text_of(json_of(file));
+}
+
+std::string to_json(const AlikeFiles& alike) {
+  Json json = json_of(alike.shown);
+  if (alike.files > 1) {
+    json["alike"] = {{"name", alike.name},
+                     {"mixed", alike.mixed},
+                     {"files", alike.files},
+                     {"bytes_written", alike.bytes_written},
+                     {"bytes_read", alike.bytes_read},
+                     {"least_bytes", alike.least_bytes},
+                     {"most_bytes", alike.most_bytes},
+                     {"least_seconds", alike.least_seconds},
+                     {"most_seconds", alike.most_seconds}};
+  }
+  return text_of(json);
 }
 
 std::string to_json(const Descriptor& descriptor) {

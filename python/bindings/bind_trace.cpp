@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/datasets/descriptor.h"
+#include "analyzer/summary/alike_files.h"
 #include "analyzer/summary/summarize.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/document.h"
@@ -163,9 +164,10 @@ py::list call_table() {
 void bind_trace(py::module_& module) {
   module.def(
       "summarize",
-      [](const std::filesystem::path& path, std::uint64_t calls_at_once, const py::object& take) {
+      [](const std::filesystem::path& path, std::uint64_t calls_at_once, const py::object& take,
+         bool fold) {
         std::exception_ptr raised;
-        const auto take_file = [&](analyzer::FilePattern&& file) {
+        const auto give = [&](const auto& file) {
           if (raised) return;
           const py::gil_scoped_acquire held;
           try {
@@ -174,16 +176,25 @@ void bind_trace(py::module_& module) {
             raised = std::current_exception();
           }
         };
+        analyzer::FileFolder folder;
+        const auto take_file = [&](analyzer::FilePattern&& file) {
+          if (fold) {
+            folder.take(std::move(file));
+          } else {
+            give(file);
+          }
+        };
         recorder::Result<analyzer::RunSummary> summary = [&] {
           const py::gil_scoped_release released;
           return analyzer::summarize(path.string(), calls_at_once,
                                      take.is_none() ? nullptr : analyzer::TakeFile(take_file));
         }();
+        folder.each(give);
         if (raised) std::rethrow_exception(raised);
         return Document{analyzer::to_json(taken(std::move(summary)))};
       },
       py::arg("path"), py::arg("calls_at_once") = std::uint64_t{1} << 18U,
-      py::arg("take") = py::none(),
+      py::arg("take") = py::none(), py::arg("fold") = false,
       "What the run did: analyzer/summary/run_summary.h. `take` gets each file, and it has none.");
   module.def(
       "losses",

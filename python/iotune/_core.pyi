@@ -60,11 +60,15 @@ def locks_hold_between_nodes(directory: _Path, filesystem: str) -> bool:
 # Traces.
 
 def summarize(
-    path: _Path, calls_at_once: int = 262144, take: Callable[[dict[str, Any]], None] | None = None
+    path: _Path,
+    calls_at_once: int = 262144,
+    take: Callable[[dict[str, Any]], None] | None = None,
+    fold: bool = False,
 ) -> dict[str, Any]:
     """analyzer::RunSummary of a trace or buffer.
 
-    `take` is called with each file, and the result has none: they are never all there.
+    `take` is called with each file, and the result has none: they are never all there. With `fold`
+    it gets files that are alike as one, with `alike` (analyzer/summary/alike_files.h).
     """
 
 def processes(path: _Path) -> list[dict[str, Any]]:

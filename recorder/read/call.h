@@ -23,6 +23,8 @@ struct CallStream {
   std::vector<std::int64_t> numbers;  // of all calls, one after the other
 };
 
+using CallStreams = std::vector<std::unique_ptr<CallStream>>;
+
 // Points into the ProcessCalls that it came with.
 struct Call {
   const CallStream* stream;
@@ -55,7 +57,7 @@ struct ProcessCalls {
   // Each thread's calls in the order of their ends, the threads merged by time. Pseudo calls
   // of iotune stand where they were noted down.
   std::vector<Call> calls;
-  std::vector<std::unique_ptr<CallStream>> streams;  // owns what calls point to
+  CallStreams streams;  // owns what calls point to
 
   std::int64_t number(const std::string& key, std::int64_t otherwise) const;
   std::string text(const std::string& key) const;

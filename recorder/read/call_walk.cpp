@@ -1,6 +1,7 @@
 #include "recorder/read/call_walk.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -53,17 +54,32 @@ const Call* ThreadWalk::next_call() {
   return &batch_->calls[next_in_batch_++];
 }
 
+std::shared_ptr<CallBatch> ThreadWalk::new_batch() {
+  auto batch = std::make_unique<CallBatch>();
+  std::swap(batch->calls, spare_->calls);
+  batch->calls.clear();
+  return {batch.release(), [spare = spare_](CallBatch* done) {
+            const std::unique_ptr<CallBatch> owned(done);
+            std::swap(spare->calls, owned->calls);
+            std::move(owned->streams.begin(), owned->streams.end(),
+                      std::back_inserter(spare->streams));
+          }};
+}
+
 void ThreadWalk::read_batch() {
-  auto batch = std::make_shared<CallBatch>();
+  const std::shared_ptr<CallBatch> batch = new_batch();
   const EventsPlace& place = *places_[next_place_++];
   const std::vector<std::byte> payload = read_payload(*index_, place);
   const std::vector<std::byte> marks = read_marks(*index_, place);
   // A batch that was left off in its midst had been read call by call.
   const TotalsSuffice none;
   const TotalsSuffice& suffice = skipped_calls_ > 0 ? none : needs_->totals_suffice;
-  if (!decode_events(payload, suffice, batch->calls, batch->streams, totals_, marks)) ++unreadable_;
+  if (!decode_events(payload, suffice, batch->calls, batch->streams, totals_, marks,
+                     &spare_->streams)) {
+    ++unreadable_;
+  }
   leave_out(*batch);
-  batch_ = std::move(batch);
+  batch_ = batch;
   next_in_batch_ = std::min(skipped_calls_, batch_->calls.size());
   skipped_calls_ = 0;
 }

@@ -18,7 +18,7 @@ namespace iotune::recorder {
 
 struct CallBatch {
   std::vector<Call> calls;
-  std::vector<std::unique_ptr<CallStream>> streams;  // owns what calls point to
+  CallStreams streams;  // owns what calls point to
 };
 
 // What the reader of a walk has no need of. Both may be empty.
@@ -91,6 +91,7 @@ class ThreadWalk {
  private:
   // nullptr before a batch in totals, and at the end.
   const Call* next_call();
+  std::shared_ptr<CallBatch> new_batch();
   void read_batch();
   void leave_out(CallBatch& batch);
   void begin_pending(const WalkPosition& at);
@@ -103,6 +104,8 @@ class ThreadWalk {
   std::size_t next_place_, next_in_batch_ = 0;
   std::size_t skipped_calls_;  // of the first batch
   std::shared_ptr<CallBatch> batch_;
+  // Memory of batches whose calls nobody needs any more: streams may be as many as calls.
+  std::shared_ptr<CallBatch> spare_ = std::make_shared<CallBatch>();
   std::vector<StreamTotals> totals_;  // of a batch whose turn has come
   // Calls in the order of their ends whose outermost call has not come yet.
   std::vector<const Call*> pending_;

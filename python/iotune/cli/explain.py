@@ -30,7 +30,7 @@ from iotune.errors import Error
 from iotune.models.measuring.paired import Gain
 from iotune.models.settings.prospects import Prospect, prospect_of_file
 from iotune.reports.actual_io import done_text, reported_settings, sum_of, taken_apart
-from iotune.reports.alike import Alike, masked, patterns_of, screenful
+from iotune.reports.alike import Alike, count_of, masked, patterns_of, screenful
 from iotune.reports.evidence import Comparison, compare_with_default
 from iotune.reports.explained import (
     distance_of,
@@ -74,7 +74,7 @@ def command(
 ) -> None:
     """Explain it."""
     run = chosen_trace(trace)
-    summary = run.summary
+    summary = run.summary if as_json or everything else run.folded_summary
     if not as_json:
         # Of files that a sample leaves out the end of the explanation tells.
         say_losses(one for one in summary.warnings if not one.endswith(SAMPLE))
@@ -105,12 +105,16 @@ def command(
             file = group.largest if group.is_mixed else group.files[0]
             if group.is_folded:
                 which = "largest" if group.is_mixed else "first"
-                data(f"{group.name}   {len(group.files)} files alike; the {which} one:")
+                data(f"{group.name}   {group.count} files alike; the {which} one:")
             training = training_line(file, _prospect(run, file))
             _explain(summary, file, of_file[id(file)], training, named=not group.is_folded)
         if left_out:
-            paragraph(f"not shown: {count_text(len(left_out), 'smaller file')} (--all shows all)")
-        others = sum(file.sampled_out and not is_explained(file) for file in summary.files)
+            paragraph(
+                f"not shown: {count_text(count_of(left_out), 'smaller file')} (--all shows all)"
+            )
+        others = count_of(
+            file for file in summary.files if file.sampled_out and not is_explained(file)
+        )
         if others:
             data()
             paragraph(

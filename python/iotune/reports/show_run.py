@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from iotune.reports.actual_io import done_text, taken_apart
-from iotune.reports.alike import Alike, screenful
+from iotune.reports.alike import Alike, count_of, moved_of, screenful
 from iotune.reports.losses import say_losses
 from iotune.reports.show_epochs import print_epochs
 from iotune.reports.show_regions import print_regions
@@ -63,7 +63,8 @@ def show_patterns(
         found = run_epochs(run.path, run.summary)
         print_json("show", {**run.raw_summary, **found.as_json()})
     else:
-        print_run(run.summary, files, everything, run.path)
+        whole = files or everything
+        print_run(run.summary if whole else run.folded_summary, files, everything, run.path)
     next_command("iotune", "explain", *words_for(run, given))
 
 
@@ -114,10 +115,10 @@ def print_run(
         print_regions(run.regions, everything)
     if left_out:
         data()
-        size = size_text(sum(one.bytes for one in left_out))
+        size = size_text(sum(moved_of(left_out)))
         paragraph(
-            f"not shown: {count_text(len(left_out), 'smaller file')}, {size} in all (--all, or "
-            "--file NAME)"
+            f"not shown: {count_text(count_of(left_out), 'smaller file')}, {size} in all (--all, "
+            "or --file NAME)"
         )
     said = [one for one in run.files if one.is_stdout and (one.bytes or everything)]
     if said and not wanted:
@@ -126,8 +127,9 @@ def print_run(
             _headed(one.path, f"stdout, no data file: {_moved(one.bytes_written, one.bytes_read)}")
     if idle:
         data()
-        noun = "file or folder" if len(idle) == 1 else "files and folders"
-        paragraph(f"not shown: {len(idle)} {noun} of which no byte was moved (--all shows all)")
+        count = count_of(idle)
+        noun = "file or folder" if count == 1 else "files and folders"
+        paragraph(f"not shown: {count} {noun} of which no byte was moved (--all shows all)")
 
 
 def is_file(path: str, wanted: Iterable[str]) -> bool:
@@ -153,10 +155,12 @@ def _headline(run: RunSummary) -> str:
 
 def _totals(run: RunSummary) -> str:
     """What the run moved, and how much of its time went into that."""
-    written = sum(one.bytes_written for one in run.data_files)
-    read = sum(one.bytes_read for one in run.data_files)
-    files = sum(not _is_idle(one) for one in run.data_files)
-    text = f"{_moved(written, read)} in {count_text(files, 'file')}" if files else "no bytes moved"
+    files = count_of(one for one in run.data_files if not _is_idle(one))
+    text = (
+        f"{_moved(*moved_of(run.data_files))} in {count_text(files, 'file')}"
+        if files
+        else "no bytes moved"
+    )
     if run.elapsed_seconds > 0 and run.io_seconds > 0:
         share = share_text(run.io_seconds / run.elapsed_seconds)
         whose = "" if run.processes < 2 else ", of its slowest process"
@@ -208,18 +212,18 @@ def _print_lines(lines: Iterable[tuple[str, str]]) -> None:
 def _print_alike(group: Alike, run: RunSummary, most: int | None) -> None:
     files = group.files
     data()
-    written, read = (
-        sum(one.bytes_written for one in files),
-        sum(one.bytes_read for one in files),
+    each_of = [one.together for one in files]
+    shortest, longest = (
+        min(one.least_seconds for one in each_of),
+        max(one.most_seconds for one in each_of),
     )
-    times = sorted(one.io_seconds for one in files)
-    sizes = sorted(one.bytes for one in files)
-    each = f"{seconds_text(times[0])} to {seconds_text(times[-1])} each"
+    each = f"{seconds_text(shortest)} to {seconds_text(longest)} each"
     if group.is_mixed:
-        each = f"{size_text(sizes[0])} to {size_text(sizes[-1])} and {each}"
+        smallest = size_text(min(one.least_bytes for one in each_of))
+        each = f"{smallest} to {size_text(max(one.most_bytes for one in each_of))} and {each}"
     _headed(
         group.name,
-        f"{len(files)} files: {_moved(written, read)} in all, {each}; the "
+        f"{group.count} files: {_moved(*moved_of(files))} in all, {each}; the "
         f"{'largest' if group.is_mixed or not run.has_calls else 'first'} one:",
     )
     shown = group.largest if group.is_mixed or not run.has_calls else files[0]

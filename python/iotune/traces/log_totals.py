@@ -52,21 +52,27 @@ def summarized(path: Path) -> dict[str, Any]:
     return {**raw, "files": [*files, *raw["files"]]}
 
 
-def run_of(path: Path) -> RunSummary:
-    """The same as a RunSummary. Of its files no other form is kept meanwhile."""
+def run_of(path: Path, fold: bool = False) -> RunSummary:
+    """The same as a RunSummary. Of its files no other form is kept meanwhile.
+
+    With `fold` files that are alike are one, with `alike`, unless its log says more of each.
+    """
     files: list[FilePattern] = []
-    run = run_summary(_joined(path, lambda file: files.append(file_pattern(file))))
+    run = run_summary(_joined(path, lambda file: files.append(file_pattern(file)), fold))
     run.files[:0] = files
     return run
 
 
-def _joined(path: Path, take: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def _joined(
+    path: Path, take: Callable[[dict[str, Any]], None], fold: bool = False
+) -> dict[str, Any]:
     """The run but for files of the trace's calls, each of which `take` gets."""
     said = said_by_log(path)
     if said is None:
-        return core.summarize(path, take=take)
+        return core.summarize(path, take=take, fold=fold)
     log = _Log(said)
-    raw = core.summarize(path, take=lambda file: take(log.joined_file(file)))
+    fold = fold and not said.get("files") and not said.get("modes")
+    raw = core.summarize(path, take=lambda file: take(log.joined_file(file)), fold=fold)
     log.join_run(raw)
     return raw
 

@@ -101,6 +101,21 @@ class GatherOutcome:
 
 
 @dataclass(slots=True)
+class AlikeFiles:
+    """What files that are one entry have together (analyzer/summary/alike_files.h)."""
+
+    name: str = ""  # one path for all
+    mixed: bool = False  # their patterns differ
+    files: int = 1
+    bytes_written: int = 0  # of all
+    bytes_read: int = 0
+    least_bytes: int = 0  # moved of one
+    most_bytes: int = 0
+    least_seconds: float = 0.0  # of I/O, of one
+    most_seconds: float = 0.0
+
+
+@dataclass(slots=True)
 class FilePattern:
     """One file of the run."""
 
@@ -127,6 +142,15 @@ class FilePattern:
     prefetch: PrefetchOutcome | None = None  # None: nothing was prefetched
     totals: dict[str, Any] | None = None  # of an imported log: docs/import.md, "Totals"
     gather: GatherOutcome | None = None  # None: gathering was not asked for
+    alike: AlikeFiles | None = None  # of a folded summary: more files than this one
+
+    @property
+    def together(self) -> AlikeFiles:
+        """What all files of this entry have, where it is several."""
+        return self.alike or AlikeFiles(
+            self.path, False, 1, self.bytes_written, self.bytes_read,
+            *(self.bytes, self.bytes, self.io_seconds, self.io_seconds),
+        )  # fmt: skip
 
     @property
     def dominant(self) -> DatasetPattern | None:
@@ -242,7 +266,7 @@ class RunSummary:
 _NAMES: dict[type[Any], frozenset[str]] = {
     kind: frozenset(one.name for one in fields(kind))
     for kind in (
-        *(DatasetPattern, SettingOutcome, PrefetchOutcome, GatherOutcome),
+        *(DatasetPattern, SettingOutcome, PrefetchOutcome, GatherOutcome, AlikeFiles),
         *(FilePattern, RegionPattern, RunSummary),
     )
 }
@@ -272,6 +296,8 @@ def file_pattern(source: Mapping[str, Any]) -> FilePattern:
     file.prefetch = _build(PrefetchOutcome, prefetch) if prefetch else None
     gather = source.get("gather")
     file.gather = _build(GatherOutcome, gather) if gather else None
+    alike = source.get("alike")
+    file.alike = _build(AlikeFiles, alike) if alike else None
     return file
 
 

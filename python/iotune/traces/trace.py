@@ -38,6 +38,11 @@ class Trace:
         return run_of(self.path)
 
     @functools.cached_property
+    def folded_summary(self) -> RunSummary:
+        """The same for people: files that are alike are one, with FilePattern.alike."""
+        return run_of(self.path, fold=True)
+
+    @functools.cached_property
     def metadata(self) -> dict[str, Any]:
         """The run as a whole: program, ranks, nodes, versions, and under `losses` what is missing.
 

@@ -29,7 +29,9 @@ struct Times {
   std::uint64_t seen = 0, exact_sum = 0, previous_start = 0;
 };
 
-std::vector<std::string> split_texts(std::string_view text, const CallSignature* signature) {
+// `texts` may have been those of another stream: what they have room for is used again.
+void split_texts(std::string_view text, const CallSignature* signature,
+                 std::vector<std::string>& texts) {
   std::size_t expected = 0;
   if (signature != nullptr) {
     expected = signature->texts.size();
@@ -37,25 +39,25 @@ std::vector<std::string> split_texts(std::string_view text, const CallSignature*
       if (argument.form == ArgumentForm::kText) ++expected;
     }
   }
-  std::vector<std::string> texts;
-  if (!text.empty()) {
-    std::size_t at = 0;
-    for (;;) {
-      const std::size_t end = text.find('\0', at);
-      texts.emplace_back(text.substr(at, end == std::string_view::npos ? end : end - at));
-      if (end == std::string_view::npos) break;
-      at = end + 1;
-    }
+  const auto found = text.empty() ? 0 : 1 + std::count(text.begin(), text.end(), '\0');
+  texts.resize(std::max(expected, static_cast<std::size_t>(found)));
+  for (std::string& one : texts) {
+    const std::size_t end = std::min(text.find('\0'), text.size());
+    one = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  if (texts.size() < expected) texts.resize(expected);
-  return texts;
 }
 
 class Decoder {
  public:
   Decoder(std::span<const std::byte> payload, std::span<const std::byte> marks,
-          std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams)
-      : in_(payload), marks_(marks), calls_(calls), streams_(streams), first_call_(calls.size()) {}
+          std::vector<Call>& calls, CallStreams& streams, CallStreams* spare = nullptr)
+      : in_(payload),
+        marks_(marks),
+        calls_(calls),
+        streams_(streams),
+        spare_(spare),
+        first_call_(calls.size()) {}
 
   // Nothing is asked where `suffice` is empty.
   bool run(const TotalsSuffice& suffice, std::vector<StreamTotals>* totals) {
@@ -105,15 +107,24 @@ class Decoder {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
+  std::unique_ptr<CallStream> new_stream() {
+    if (spare_ == nullptr || spare_->empty()) return std::make_unique<CallStream>();
+    std::unique_ptr<CallStream> stream = std::move(spare_->back());
+    spare_->pop_back();
+    stream->keys.clear();
+    stream->numbers.clear();
+    return stream;
+  }
+
   bool read_stream() {
-    auto stream = std::make_unique<CallStream>();
+    std::unique_ptr<CallStream> stream = new_stream();
     stream->name = read_text(in_.varint());
     stream->signature = find_call(stream->name);
     const std::uint64_t flags = in_.varint();
     stream->layers = static_cast<std::uint8_t>(flags & kLayerMask);
     const std::uint64_t keys = in_.varint();
     for (std::uint64_t i = 0; i < keys && !in_.failed(); ++i) stream->keys.push_back(in_.svarint());
-    stream->texts = split_texts(read_text(in_.varint()), stream->signature);
+    split_texts(read_text(in_.varint()), stream->signature, stream->texts);
     const std::uint64_t numbers = in_.varint();
     Times times{};
     times.calls = in_.varint();
@@ -417,7 +428,8 @@ class Decoder {
   patterns::ByteReader in_;
   std::span<const std::byte> marks_;
   std::vector<Call>& calls_;
-  std::vector<std::unique_ptr<CallStream>>& streams_;
+  CallStreams& streams_;
+  CallStreams* spare_;  // may be nullptr
   std::size_t first_call_;
   std::uint32_t thread_ = 0;
   std::uint64_t count_ = 0, base_ = 0, values_ = 0;
@@ -432,10 +444,10 @@ class Decoder {
 namespace {
 
 bool decode(std::span<const std::byte> payload, std::span<const std::byte> marks,
-            const TotalsSuffice& suffice, std::vector<Call>& calls,
-            std::vector<std::unique_ptr<CallStream>>& streams, std::vector<StreamTotals>* totals) {
+            const TotalsSuffice& suffice, std::vector<Call>& calls, CallStreams& streams,
+            std::vector<StreamTotals>* totals, CallStreams* spare = nullptr) {
   const std::size_t old_calls = calls.size(), old_streams = streams.size();
-  if (Decoder(payload, marks, calls, streams).run(suffice, totals)) return true;
+  if (Decoder(payload, marks, calls, streams, spare).run(suffice, totals)) return true;
   calls.resize(old_calls);
   streams.resize(old_streams);
   return false;
@@ -445,20 +457,20 @@ bool decode(std::span<const std::byte> payload, std::span<const std::byte> marks
 
 bool decode_patterns(std::span<const std::byte> payload, BatchPatterns& batch) {
   std::vector<Call> calls;
-  std::vector<std::unique_ptr<CallStream>> streams;
+  CallStreams streams;
   return Decoder(payload, {}, calls, streams).run_patterns(batch);
 }
 
 bool decode_events(std::span<const std::byte> payload, std::vector<Call>& calls,
-                   std::vector<std::unique_ptr<CallStream>>& streams,
-                   std::span<const std::byte> marks) {
+                   CallStreams& streams, std::span<const std::byte> marks) {
   return decode(payload, marks, {}, calls, streams, nullptr);
 }
 
 bool decode_events(std::span<const std::byte> payload, const TotalsSuffice& suffice,
-                   std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams,
-                   std::vector<StreamTotals>& totals, std::span<const std::byte> marks) {
-  return decode(payload, marks, suffice, calls, streams, &totals);
+                   std::vector<Call>& calls, CallStreams& streams,
+                   std::vector<StreamTotals>& totals, std::span<const std::byte> marks,
+                   CallStreams* spare) {
+  return decode(payload, marks, suffice, calls, streams, &totals, spare);
 }
 
 }  // namespace iotune::recorder

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from iotune.importing import import_log
 from iotune.reports.alike import MOST_BLOCKS, masked, screenful
 from iotune.reports.show_run import print_run
 from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
+from iotune.traces.trace import open_trace
 
 MANY = 2000
 
@@ -86,3 +89,26 @@ def test_what_is_inferred_is_said_once(capsys: pytest.CaptureFixture[str]) -> No
     files = [written(f"/d/{name}", 4096) for name in ("one", "two", "three")]
     lines = shown(capsys, files)
     assert len([line for line in lines if "inferred" in line]) == 1
+
+
+def test_a_folded_summary_prints_as_that_of_all_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # given three series, of one of which each file is of its own size, and two single files
+    rows = ["rank,file,op,offset,length,start,end"]
+    for at in range(120):
+        for name, size in ((f"a{at}.bin", 4096), (f"b{at}.bin", 100 + at), (f"c{at % 9}.log", 10)):
+            rows.append(f"0,/d/{name},write,0,{size},{at}.1,{at}.2")
+    rows += ["0,/d/first.h5,write,0,64,0.1,0.2", "0,/d/second.h5,write,0,64,0.1,0.2"]
+    log, trace = tmp_path / "log.csv", tmp_path / "run.iotrace"
+    log.write_text("\n".join(rows) + "\n")
+    import_log(log, trace)
+    run = open_trace(trace)
+    # when
+    print_run(run.summary)
+    whole = capsys.readouterr().out
+    print_run(run.folded_summary)
+    # then
+    assert capsys.readouterr().out == whole
+    assert len(run.folded_summary.files) < len(run.summary.files)
+    assert "/d/a#.bin   120 files: " in whole and "/d/b#.bin   120 files: " in whole

@@ -42,7 +42,9 @@ TUNED = {
 def summarized_as(summary: dict[str, Any]) -> Callable[..., dict[str, Any]]:
     """What stands in for core.summarize()."""
 
-    def found(path: Path, take: Callable[[Any], None] | None = None) -> dict[str, Any]:
+    def found(
+        path: Path, take: Callable[[Any], None] | None = None, fold: bool = False
+    ) -> dict[str, Any]:
         if take is None:
             return summary
         for file in summary["files"]:
