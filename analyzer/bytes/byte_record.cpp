@@ -66,25 +66,56 @@ void fill(DatasetPattern& to, FileArray& array) {
 }
 
 // All bytes as one array.
-FileArray whole_of(const ByteRecord& record) {
+FileArray whole_of(const IndexSets& sets, const ShapeHint& hint) {
   FileArray array;
-  array.begin = record.sets.least();
-  array.end = record.sets.end();
-  array.shape = verified_shape(record.sets, record.hint);
+  array.begin = sets.least();
+  array.end = sets.end();
+  array.shape = verified_shape(sets, hint);
   return array;
 }
 
-std::vector<FileArray> arrays_of(const ByteRecord& record) {
-  if (!record.hint.row_bytes.empty()) {
-    FileArray declared = whole_of(record);
+std::vector<FileArray> arrays_of(const IndexSets& sets,
+                                 const std::vector<std::vector<std::uint64_t>>& cuts,
+                                 const ShapeHint& hint) {
+  if (!hint.row_bytes.empty()) {
+    FileArray declared = whole_of(sets, hint);
     if (declared.shape.declared) return {declared};
   }
-  const std::vector<std::vector<std::uint64_t>> no_cuts(record.sets.size());
-  const bool one = record.sets.size() == 1;
-  std::vector<FileArray> arrays =
-      split_arrays(record.sets, one ? no_cuts : record.cuts, record.hint);
-  if (arrays.empty() || (one && arrays.size() > kMostArraysOfOne)) return {whole_of(record)};
+  const std::vector<std::vector<std::uint64_t>> no_cuts(sets.size());
+  const bool one = sets.size() == 1;
+  std::vector<FileArray> arrays = split_arrays(sets, one ? no_cuts : cuts, hint);
+  if (arrays.empty() || (one && arrays.size() > kMostArraysOfOne)) return {whole_of(sets, hint)};
   return arrays;
+}
+
+std::uint64_t irregular_bytes(const std::vector<FileArray>& arrays) {
+  std::uint64_t bytes = 0;
+  for (const FileArray& one : arrays) {
+    if (one.shape.described.process_grid.empty()) bytes += (one.end - one.begin) * one.copies;
+  }
+  return bytes;
+}
+
+// Where ranks moved their parts of what one had moved as a whole before, what they have in the end.
+std::vector<FileArray> arrays_of(const ByteRecord& record) {
+  std::vector<FileArray> arrays = arrays_of(record.sets, record.cuts, record.hint);
+  if (record.filled.empty() || irregular_bytes(arrays) == 0) return arrays;
+  const std::optional<UnfilledSets> unfilled = without_fills(record.sets, record.filled);
+  if (!unfilled || unfilled->sets.size() != record.sets.size()) return arrays;
+  std::vector<FileArray> found = arrays_of(unfilled->sets, record.cuts, record.hint);
+  if (irregular_bytes(found) >= irregular_bytes(arrays)) return arrays;
+  for (FileArray& one : found) {
+    std::uint64_t bytes = 0;
+    for (const Progression& fill : unfilled->fills) {
+      const std::uint64_t begin = std::max(fill.start, one.begin);
+      bytes += std::max(begin, std::min(fill.end(), one.end)) - begin;
+    }
+    if (bytes > 0 && one.shape.described.ranks > 1) {
+      one.shape.ambiguity += "; " + std::to_string(bytes) +
+                             " bytes of it had been moved as a whole before, as fill values are";
+    }
+  }
+  return found;
 }
 
 std::vector<ByteRange> ranges_of(const std::vector<FileArray>& arrays) {
@@ -254,10 +285,15 @@ void ByteRecord::take(ByteRuns& runs, const ByteTallies& moved_by, std::uint64_t
     sets = {};
     cuts = {};
     tallies = {};
+    filled = {};
     repeats = 1;
     return;
   }
   repeats = std::min(repeats, std::max<std::uint64_t>(1, moved / set->size()));
+  if (runs.filled()) {
+    filled.push_back(*runs.filled());
+    filled.back().rank = static_cast<std::uint32_t>(sets.size());
+  }
   sets.add(*set);
   cuts.push_back(runs.cuts());
   tallies.push_back(moved_by);

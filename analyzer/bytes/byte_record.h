@@ -26,6 +26,7 @@ struct ByteRecord {
   IndexSets sets;     // of each process
   std::vector<std::vector<std::uint64_t>> cuts;  // in each of them (ByteRuns::cuts)
   std::vector<ByteTallies> tallies;              // of each
+  std::vector<FilledBytes> filled;               // of those that moved bytes as a whole first
   // Of transfers whose place is not known. They are in `bytes` and `ranks` as well.
   OwnedTally unplaced;              // its nanoseconds: of the slowest process
   std::uint64_t most_unplaced = 0;  // bytes of one process
@@ -48,7 +49,7 @@ struct ByteRecord {
   template <class A>
   void archive(A& a) {
     a(first_transfer_ns, calls, bytes, independent, collective, through_mpi, slowest_nanoseconds,
-      repeats, most_bytes, ranks, lost, sets, cuts, tallies, unplaced, most_unplaced,
+      repeats, most_bytes, ranks, lost, sets, cuts, tallies, filled, unplaced, most_unplaced,
       unplaced_ranks, aggregated, has_hint, hint);
   }
 };

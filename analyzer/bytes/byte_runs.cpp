@@ -142,11 +142,16 @@ std::optional<IndexSet> ByteRuns::joined() {
     return std::tie(a.start, a.stride, a.count, a.block) <
            std::tie(b.start, b.stride, b.count, b.block);
   };
+  // Once some are joined their order of time is not known any more.
+  std::vector<Progression> by_time;
+  if (in_order_ == 0) by_time = pieces_;
   // Steps that move the same again leave equal pieces.
   std::sort(pieces_.begin(), pieces_.end(), in_order);
   pieces_.erase(std::unique(pieces_.begin(), pieces_.end()), pieces_.end());
   find_cuts();
-  return IndexSet::of_pieces(pieces_);
+  std::optional<IndexSet> all = IndexSet::of_pieces(pieces_);
+  if (all && moved_ > all->size()) filled_ = filled_bytes(std::move(by_time), cuts_);
+  return all;
 }
 
 // Runs that touch, in any order of time, where no other one goes on over both. `pieces_` is sorted.

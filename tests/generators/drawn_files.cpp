@@ -234,15 +234,30 @@ class Drawing {
       file_.calls.insert(file_.calls.end(), calls.begin(), calls.end());
     };
     std::size_t next = 0;
+    std::vector<std::size_t> begun;  // the first call of each array
     for (const DrawnArray& array : file_.arrays) {
       for (; !behind && next < file_.metadata.size() && file_.metadata[next].offset < array.begin;
            ++next) {
         file_.calls.push_back(file_.metadata[next]);
       }
+      begun.push_back(file_.calls.size());
       add(array.calls);
       if (chance(random_, 10)) add(array.calls);
     }
     for (; next < file_.metadata.size(); ++next) file_.calls.push_back(file_.metadata[next]);
+    if (chance(random_, 25)) fill(begun, chance(random_, 50));
+  }
+
+  // As HDF5 and netCDF write fill values: rank 0 writes whole arrays, all at first or each before
+  // its ranks write it.
+  void fill(const std::vector<std::size_t>& begun, bool all_first) {
+    for (std::size_t a = file_.arrays.size(); a-- > 0;) {
+      const DrawnArray& array = file_.arrays[a];
+      if (array.records > 1) continue;
+      const std::size_t at = all_first ? 0 : begun[a];
+      file_.calls.insert(file_.calls.begin() + static_cast<std::ptrdiff_t>(at),
+                         {0, array.begin, array.end - array.begin});
+    }
   }
 
   Random& random_;

@@ -73,7 +73,7 @@ class ByLevel:
     def add(self, process: int, call: LoggedCall, thread: int, level: int) -> None:
         """Hand on what ended before it, and hold it until what is inside of it is known."""
         stack = self._around.setdefault((process, thread), [])
-        while stack and stack[-1].level >= level:
+        while stack and not _is_around(stack[-1], call, level):
             self._put_last(process, stack)
         if stack:
             outer = stack[-1]
@@ -112,6 +112,13 @@ class _Open:
         self.thread = thread
         self.layers = layers
         self.has_inner = False
+
+
+def _is_around(outer: _Open, call: LoggedCall, level: int) -> bool:
+    """Whether the call was made inside of `outer`: what was may have been left out of the table."""
+    if outer.level >= level or outer.call.layer == call.layer:
+        return False
+    return outer.level + 1 == level or call.start_ns <= outer.call.end_ns
 
 
 def _tell_place(sink: AccessSink, process: int, call: LoggedCall) -> None:

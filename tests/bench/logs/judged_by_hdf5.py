@@ -5,6 +5,9 @@ MPI-IO and POSIX alone, as of a log. A dataset is found where an inferred array 
 same bytes of each rank in the same order: under its descriptor, or another one for these bytes.
 Equal datasets behind each other may be one array. Of collective transfers a log of POSIX alone has
 the aggregators: that they may be these is demanded there, and an array that holds the dataset.
+
+netCDF-4 and h5py link a shared HDF5: they run once, and POSIX below it is the log. Chunked datasets
+are no arrays of the file, and are not looked for.
 """
 
 from __future__ import annotations
@@ -45,6 +48,11 @@ _KERNELS: tuple[tuple[str, tuple[object, ...], int], ...] = (
     ("cyclic-io", ("--size", "30x20", "--grid", "2x2"), 4),
     ("block-cyclic-io", ("--size", 512, "--block", 128), 4),
 )
+
+_ZOO = ROOT / "tests" / "zoo" / "programs"
+_PYTHON = "/usr/bin/python3"  # Debian's packages are for this one
+_OPEN_MPI = ("mpirun.openmpi", "--allow-run-as-root", "--oversubscribe")
+_MPI_OF_H5PY = {"H5PY_ALWAYS_USE_MPI": "1"}
 
 Runs = list[tuple[int, int]]  # of an array's bytes in order: the rank that has them, how many
 Datasets = list[dict[str, Any]]  # as `iotune show --json` has them
@@ -130,11 +138,33 @@ def is_said(size_bytes: int, found: Datasets) -> bool:
     return any(one is not None and int(one[1]) >= size_bytes for one in said)
 
 
+_Sums = dict[str, Judged]
+
+
 class _Runs:
     """Kernels, linked with a shared and with a static HDF5, in a folder that is made for them."""
 
     def __init__(self, build: Path, static: Path, folder: Path):
         self._build, self._static, self._folder = build, static, folder
+
+    def of_others(self) -> list[tuple[str, list[object]]]:
+        """Programs of netCDF-4 and h5py with Open MPI, those that are installed."""
+        rows = self._folder / "netcdf_rows"
+        compiled = ["mpicc.openmpi", "-O1", "-w", "-o", rows, _ZOO / "netcdf_rows.c",
+                    "-I/usr/lib/x86_64-linux-gnu/netcdf/mpi/include", "-lnetcdf_mpi"]  # fmt: skip
+        found: list[tuple[str, list[object]]] = []
+        for name, needs, words in (
+            ("netCDF-4", compiled, [rows]),
+            ("h5py", [_PYTHON, "-c", "import h5py, mpi4py; assert h5py.get_config().mpi"],
+             [_PYTHON, _ZOO / "mpi_rows.py", 2]),
+        ):  # fmt: skip
+            try:
+                _right(needs, _MPI_OF_H5PY)
+            except (OSError, paired.ArmFailed):
+                print(f"logs: no {name} with Open MPI: NOT VERIFIED", file=sys.stderr)
+            else:
+                found.append((name, words))
+        return found
 
     def program(self, kernel: str) -> Path:
         """The kernel with a static HDF5. Raises ArmFailed where it cannot be linked."""
@@ -148,7 +178,14 @@ class _Runs:
             _right(words, {})
         return target
 
-    def recorded(self, program: Path, words: Sequence[object], ranks: int, trace: Path) -> None:
+    def recorded(
+        self,
+        program: Path,
+        words: Sequence[object],
+        ranks: int,
+        trace: Path,
+        mpirun: Sequence[str] = ("mpirun.mpich",),
+    ) -> None:
         """Run it under recording, in the same place each time: paths are compared."""
         place = self._folder / "run"
         place.mkdir(exist_ok=True)
@@ -157,7 +194,7 @@ class _Runs:
             **preloaded.variables(*libraries), "IOTUNE_MODE": "record", "IOTUNE_TRACE": str(trace),
         }  # fmt: skip
         trace.unlink(missing_ok=True)
-        _right(["mpirun.mpich", "-n", ranks, program, *words], environment, place)
+        _right([*mpirun, "-n", ranks, program, *words], environment | _MPI_OF_H5PY, place)
 
     def by_posix(self, trace: Path) -> dict[str, Datasets]:
         """Files of the trace as a log has them that knows calls of POSIX alone."""
@@ -182,27 +219,37 @@ def _right(words: Sequence[object], variables: dict[str, str], place: Path | Non
     return done.stdout
 
 
-def _judge(runs: _Runs, build: Path, folder: Path, sums: dict[str, Judged]) -> None:
+def _judge_datasets(
+    what: str, way: str, wanted: dict[str, Datasets], found: dict[str, Datasets], sums: _Sums
+) -> None:
+    """Look for all datasets in what a log of one layer has; `way`: its words in the table."""
+    for path, datasets in wanted.items():
+        for one in datasets:
+            size_bytes = math.prod(one["dataset_dims"]) * one["element_bytes"]
+            if size_bytes < _LEAST_BYTES or one["chunk"]:
+                continue
+            there = found.get(path, [])
+            at_posix = way.endswith("POSIX") and one["mode"] == "collective"
+            good = is_said(size_bytes, there) if at_posix else is_found(one, there)
+            sums.setdefault(f"{one['mode']}, {way}", Judged()).add(good)
+            if not good:
+                print(f"  not found: {what}, by {way}: {one['dataset']} "
+                      f"{one['descriptor']['text']}")  # fmt: skip
+
+
+def _judge(runs: _Runs, build: Path, folder: Path, sums: _Sums) -> None:
+    own, log = folder / "own.iotrace", folder / "log.iotrace"
     for kernel, words, ranks in _KERNELS:
         for mode in ("independent", "collective"):
             more = [*words, f"--{mode}"]
-            own, log = folder / "own.iotrace", folder / "log.iotrace"
             runs.recorded(build / "bin" / kernel, more, ranks, own)
             runs.recorded(runs.program(kernel), more, ranks, log)
-            wanted = runs.files(own)
-            for name, found in (("MPI-IO", runs.files(log)), ("POSIX", runs.by_posix(log))):
-                for path, datasets in wanted.items():
-                    for one in datasets:
-                        size_bytes = math.prod(one["dataset_dims"]) * one["element_bytes"]
-                        if size_bytes < _LEAST_BYTES:
-                            continue
-                        there = found.get(path, [])
-                        at_posix = name == "POSIX" and mode == "collective"
-                        good = is_said(size_bytes, there) if at_posix else is_found(one, there)
-                        sums.setdefault(f"{mode}, {name}", Judged()).add(good)
-                        if not good:
-                            print(f"  not found: {kernel} {' '.join(map(str, more))}, by {name}: "
-                                  f"{one['dataset']} {one['descriptor']['text']}")  # fmt: skip
+            wanted, what = runs.files(own), f"{kernel} {' '.join(map(str, more))}"
+            _judge_datasets(what, "MPI-IO", wanted, runs.files(log), sums)
+            _judge_datasets(what, "POSIX", wanted, runs.by_posix(log), sums)
+    for name, words in runs.of_others():
+        runs.recorded(Path(str(words[0])), words[1:], 3, own, _OPEN_MPI)
+        _judge_datasets(name, "netCDF-4 and h5py, POSIX", runs.files(own), runs.by_posix(own), sums)
 
 
 def measure(table: paired.Table, build: Path) -> None:
@@ -211,10 +258,11 @@ def measure(table: paired.Table, build: Path) -> None:
     if not static.exists():
         print("logs: no static HDF5 of MPICH: NOT VERIFIED: HDF5 as judge", file=sys.stderr)
         return
-    sums: dict[str, Judged] = {}
+    sums: _Sums = {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         _judge(_Runs(build, static, folder), build, folder, sums)
     for name, one in sums.items():
-        table.add(f"{one.wanted} datasets of kernels, {name} alone: found, %",
+        of = "" if "netCDF" in name else " of kernels"
+        table.add(f"{one.wanted} datasets{of}, {name} alone: found, %",
                   100 * one.found / one.wanted, paired.at_least(90, "%"))  # fmt: skip

@@ -173,6 +173,27 @@ def test_places_that_are_not_known_stay_so(tmp_path: Path) -> None:
     assert rows(again(made), "mpi") == rows(made, "mpi")
 
 
+def test_calls_of_one_layer_that_was_exported_alone_are_not_inside_each_other(
+    tmp_path: Path,
+) -> None:
+    # given rows that were made inside of others, which the table has not
+    log = tmp_path / "log.csv"
+    log.write_text(
+        "rank,process,thread,layer,level,call,file,offset_bytes,length_bytes,start_ns,duration_ns,"
+        "time_kind\n"
+        "0,0,0,posix,1,open,/f,,,0,3,exact\n"
+        "0,0,0,stdio,0,fopen,/g,,,10,3,exact\n"
+        "0,0,0,posix,2,pread,/f,0,100,20,2,exact\n"
+        "0,0,0,posix,3,pread,/f,100,100,30,2,exact\n"
+        "0,0,0,posix,2,close,/f,,,40,2,exact\n"
+    )
+    # when
+    run = Trace(import_log(log, tmp_path / "t").trace)
+    # then
+    assert [one.depth for one in run.each_call(layer="posix")] == [0, 0, 0, 0]
+    assert {one.path: one.bytes_read for one in run.summary.files} == {"/f": 200, "/g": 0}
+
+
 def test_a_row_with_a_large_selection_is_no_endless_line(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     wide = "[" + "1, " * 100_000 + "1]"

@@ -214,6 +214,36 @@ TEST(SeveralArrays, EqualArraysWithSomeGaps) {
   }
 }
 
+// Rank 0 writes two arrays as a whole, one right behind the other, then the ranks write the rows of
+// the first in turn, and blocks of half of the second.
+TEST(SeveralArrays, FillsThatRanksMoveAgainAreNotWhatTheyHold) {
+  std::vector<Extent> calls{{0, 0, 100}, {0, 512, 9600}, {0, 10112, 4800}};
+  for (std::uint64_t row = 0; row < 24; ++row) {
+    calls.push_back({static_cast<std::uint32_t>(row % 3), 512 + row * 400, 400});
+  }
+  add_blocks(calls, 3, 10112, 800);
+  EXPECT_EQ(names_in(calls, 3),
+            "(bytes) <1D,(*),(100)>; (bytes from 512) <1D,(CYCLIC(400)),(3200)>; "
+            "(bytes from 10112) <1D,(BLOCK),(800)>; (bytes from 12512) <1D,(*),(2400)>; ");
+  const std::vector<DatasetPattern> found = patterns_in(calls, 3);
+  EXPECT_EQ(found[1].bytes, 2 * 9600U);
+  EXPECT_EQ(found[1].calls, 25U);
+  const std::string said = "9600 bytes of it had been moved as a whole before";
+  EXPECT_NE(found[1].ambiguity.find(said), std::string::npos) << found[1].ambiguity;
+  EXPECT_EQ(found[3].ambiguity.find("as a whole before"), std::string::npos) << found[3].ambiguity;
+}
+
+// The same again by the same rank is no fill.
+TEST(SeveralArrays, AnArrayThatIsWrittenTwiceIsOne) {
+  std::vector<Extent> calls;
+  add_blocks(calls, 3, 0, 800);
+  add_blocks(calls, 3, 0, 800);
+  const std::vector<DatasetPattern> found = patterns_in(calls, 3);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].descriptor.text(), "<1D,(BLOCK),(800)>");
+  EXPECT_EQ(found[0].repeats, 2U);
+}
+
 // A shape that says something else than what was moved is no name.
 TEST(SeveralArrays, AWrongShapeIsFoundOut) {
   IndexSets ranks;
