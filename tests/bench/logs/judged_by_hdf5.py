@@ -150,14 +150,15 @@ class _Runs:
     def of_others(self) -> list[tuple[str, list[object]]]:
         """Programs of netCDF-4 and h5py with Open MPI, those that are installed."""
         rows = self._folder / "netcdf_rows"
-        compiled = ["mpicc.openmpi", "-O1", "-w", "-o", rows, _ZOO / "netcdf_rows.c",
+        compiled: list[object] = ["mpicc.openmpi", "-O1", "-w", "-o", rows, _ZOO / "netcdf_rows.c",
                     "-I/usr/lib/x86_64-linux-gnu/netcdf/mpi/include", "-lnetcdf_mpi"]  # fmt: skip
         found: list[tuple[str, list[object]]] = []
-        for name, needs, words in (
+        programs: tuple[tuple[str, list[object], list[object]], ...] = (
             ("netCDF-4", compiled, [rows]),
             ("h5py", [_PYTHON, "-c", "import h5py, mpi4py; assert h5py.get_config().mpi"],
              [_PYTHON, _ZOO / "mpi_rows.py", 2]),
-        ):  # fmt: skip
+        )  # fmt: skip
+        for name, needs, words in programs:
             try:
                 _right(needs, _MPI_OF_H5PY)
             except (OSError, paired.ArmFailed):
@@ -247,8 +248,8 @@ def _judge(runs: _Runs, build: Path, folder: Path, sums: _Sums) -> None:
             wanted, what = runs.files(own), f"{kernel} {' '.join(map(str, more))}"
             _judge_datasets(what, "MPI-IO", wanted, runs.files(log), sums)
             _judge_datasets(what, "POSIX", wanted, runs.by_posix(log), sums)
-    for name, words in runs.of_others():
-        runs.recorded(Path(str(words[0])), words[1:], 3, own, _OPEN_MPI)
+    for name, command in runs.of_others():
+        runs.recorded(Path(str(command[0])), command[1:], 3, own, _OPEN_MPI)
         _judge_datasets(name, "netCDF-4 and h5py, POSIX", runs.files(own), runs.by_posix(own), sums)
 
 
