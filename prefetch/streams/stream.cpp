@@ -21,7 +21,7 @@ constexpr std::uint8_t kTimelyRun = 64;
 constexpr std::uint8_t kMostFruitless = 64;
 constexpr std::uint16_t kLongRest = 4096, kMostRest = 64;
 // Where loops explain less of so many reads, other predictors may know more.
-constexpr std::uint64_t kReadsOfLoops = 64;
+constexpr std::uint64_t kReadsOfLoops = 32;
 constexpr float kShareOfLoops = 0.5F;
 
 NestPredictor& nest(std::byte* memory) noexcept {
