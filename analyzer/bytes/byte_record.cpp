@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/bytes/split_arrays.h"
+#include "analyzer/arrays/chunked_array.h"
+#include "analyzer/arrays/split_arrays.h"
 #include "analyzer/bytes/verify_shape.h"
 #include "analyzer/summary/saturating.h"
 
@@ -18,12 +19,18 @@ constexpr std::size_t kFewTallies = 32;                      // of one where the
 constexpr std::size_t kMostPieces = 64;
 // Of one process, whose bytes nobody else divides.
 constexpr std::size_t kMostArraysOfOne = 16;
+constexpr std::uint64_t kManyParts = 4;
 
-// `pitch`: of one that lies in rows apart, what is from one row to the next; else 0.
-std::string name_of(std::uint64_t first_byte, std::uint64_t pitch) {
+// Of one that lies apart also how: in rows, from one to the next `pitch` bytes, or in pieces.
+std::string name_of(const FileArray& array) {
+  if (!array.spans.empty() && array.piece_bytes == 0) return "(other bytes)";
+  const bool in_rows = array.copies > 1, in_pieces = array.piece_bytes > 0;
   std::string name = "(bytes";
-  if (first_byte != 0 || pitch != 0) name += " from " + std::to_string(first_byte);
-  if (pitch != 0) name += ", every " + std::to_string(pitch);
+  if (array.shape.first_byte != 0 || in_rows || in_pieces) {
+    name += " from " + std::to_string(array.shape.first_byte);
+  }
+  if (in_rows) name += ", every " + std::to_string(array.pitch);
+  if (in_pieces) name += ", in pieces of " + std::to_string(array.piece_bytes);
   return name + ")";
 }
 
@@ -55,7 +62,7 @@ DatasetPattern pattern_of(const ByteRecord& record, bool write) {
 
 void fill(DatasetPattern& to, FileArray& array) {
   InferredShape& from = array.shape;
-  to.dataset = name_of(from.first_byte, array.copies > 1 ? array.pitch : 0);
+  to.dataset = name_of(array);
   to.descriptor = std::move(from.described.descriptor);
   to.process_grid = std::move(from.described.process_grid);
   to.halo = std::move(from.described.halo);
@@ -97,7 +104,7 @@ std::uint64_t irregular_bytes(const std::vector<FileArray>& arrays) {
 }
 
 // Where ranks moved their parts of what one had moved as a whole before, what they have in the end.
-std::vector<FileArray> arrays_of(const ByteRecord& record) {
+std::vector<FileArray> arrays_after_fills(const ByteRecord& record) {
   std::vector<FileArray> arrays = arrays_of(record.sets, record.cuts, record.hint);
   if (record.filled.empty() || irregular_bytes(arrays) == 0) return arrays;
   const std::optional<UnfilledSets> unfilled = without_fills(record.sets, record.filled);
@@ -118,9 +125,34 @@ std::vector<FileArray> arrays_of(const ByteRecord& record) {
   return found;
 }
 
+// Bytes of arrays of several ranks, but not of all: of many they may be parts of one.
+std::uint64_t bytes_of_some(const std::vector<FileArray>& arrays, std::size_t ranks) {
+  std::uint64_t bytes = 0, parts = 0;
+  for (const FileArray& one : arrays) {
+    const std::uint32_t own = one.shape.described.ranks;
+    if (own < 2 || own == ranks || one.shape.described.process_grid.empty()) continue;
+    bytes += (one.end - one.begin) * one.copies;
+    ++parts;
+  }
+  return parts < kManyParts ? 0 : bytes;
+}
+
+std::vector<FileArray> arrays_of(const ByteRecord& record) {
+  std::vector<FileArray> arrays = arrays_after_fills(record);
+  const std::size_t ranks = record.sets.size();
+  const std::uint64_t half = (arrays.back().end - arrays.front().begin) / 2;
+  const bool no_name = irregular_bytes(arrays) > half;
+  if (!no_name && bytes_of_some(arrays, ranks) <= half) return arrays;
+  std::optional<std::vector<FileArray>> found = in_pieces(record.sets);
+  if (found && (no_name || found->front().shape.described.ranks == ranks)) return *found;
+  return arrays;
+}
+
 std::vector<ByteRange> ranges_of(const std::vector<FileArray>& arrays) {
   std::vector<ByteRange> ranges;
   for (std::uint32_t i = 0; i < arrays.size(); ++i) {
+    for (const FileSpan& span : arrays[i].spans) ranges.push_back({span.begin, span.end, i});
+    if (!arrays[i].spans.empty()) continue;
     for (std::uint64_t copy = 0; copy < arrays[i].copies; ++copy) {
       const std::uint64_t moved = copy * arrays[i].pitch;
       ranges.push_back({arrays[i].begin + moved, arrays[i].end + moved, i});

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/bytes/filled_bytes.h"
+#include "analyzer/arrays/filled_bytes.h"
 #include "analyzer/datasets/index_set.h"
 
 namespace iotune::analyzer {

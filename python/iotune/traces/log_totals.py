@@ -165,7 +165,7 @@ def _aggregated(one: Mapping[str, Any]) -> str:
     """Who moved a dataset as aggregators, and the file's array, where its bytes are one."""
     noun = "aggregator" if one["ranks"] == 1 else "aggregators"
     text = f"{'written' if one['write'] else 'read'} by {one['ranks']} {noun}"
-    is_array = "IRREGULAR" not in one["descriptor"]["text"] and ", every " not in one["dataset"]
+    is_array = "IRREGULAR" not in one["descriptor"]["text"] and ", " not in one["dataset"]
     return f"{text}, as <1D,(*),({_bytes_of(one)})>" if is_array else text
 
 

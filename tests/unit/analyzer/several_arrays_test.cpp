@@ -244,6 +244,45 @@ TEST(SeveralArrays, AnArrayThatIsWrittenTwiceIsOne) {
   EXPECT_EQ(found[0].repeats, 2U);
 }
 
+// Chunks of a dataset, one of each rank in turn, with a table of rank 1 behind every seventh.
+std::vector<Extent> chunks_of(const std::vector<std::uint32_t>& owners) {
+  std::vector<Extent> calls;
+  std::uint64_t at = 2000;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    calls.push_back({owners[i], at, 4096});
+    at += 4096;
+    if (i % 7 == 6) {
+      calls.push_back({1, at, 272});
+      at += 300 + i;
+    }
+  }
+  return calls;
+}
+
+TEST(SeveralArrays, PiecesOfOneSizeThatLieApartAreAnArray) {
+  std::vector<std::uint32_t> owners;
+  for (std::uint32_t i = 0; i < 64; ++i) owners.push_back(i % 16);
+  const std::vector<DatasetPattern> found = patterns_in(chunks_of(owners), 16);
+  ASSERT_EQ(found.size(), 2U) << names_in(chunks_of(owners), 16);
+  EXPECT_EQ(found[0].dataset + found[0].descriptor.text(),
+            "(bytes from 2000, in pieces of 4096)<1D,(CYCLIC(4096)),(16384)>");
+  EXPECT_EQ(found[0].dataset_dims, (std::vector<std::uint64_t>{64 * 4096}));
+  EXPECT_EQ(found[0].calls, 64U);
+  EXPECT_EQ(found[1].dataset, "(other bytes)");
+  EXPECT_EQ(found[1].calls, 9U);
+  EXPECT_EQ(found[1].bytes, 9 * 272U);
+}
+
+// Pieces of ranks in any order are no array.
+TEST(SeveralArrays, PiecesWithoutAnOrderAreNoArray) {
+  std::mt19937 random(7);
+  std::vector<std::uint32_t> owners;
+  for (std::uint32_t i = 0; i < 200; ++i) owners.push_back(random() % 16);
+  for (const DatasetPattern& one : patterns_in(chunks_of(owners), 16)) {
+    EXPECT_EQ(one.dataset.find("in pieces"), std::string::npos) << one.dataset;
+  }
+}
+
 // A shape that says something else than what was moved is no name.
 TEST(SeveralArrays, AWrongShapeIsFoundOut) {
   IndexSets ranks;

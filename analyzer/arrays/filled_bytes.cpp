@@ -1,4 +1,4 @@
-#include "analyzer/bytes/filled_bytes.h"
+#include "analyzer/arrays/filled_bytes.h"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,9 @@
 namespace iotune::analyzer {
 namespace {
 
-// Fills come early. More are none of arrays, and each is compared with all that follow.
-constexpr std::size_t kMostFills = 64, kMostEarly = 256;
+// More are none of arrays.
+constexpr std::size_t kMostFills = 64;
+constexpr std::size_t kMostCompared = std::size_t{1} << 24U;  // pieces, each with all that follow
 constexpr std::uint64_t kLeastFillBytes = 64;
 constexpr std::uint64_t kMostRunsOfFill = 4096;  // of ranks, in one fill
 
@@ -59,12 +60,14 @@ std::optional<FilledBytes> filled_bytes(std::vector<Progression> by_time,
                                         const std::vector<std::uint64_t>& cuts) {
   FilledBytes found;
   std::vector<Progression> rest;
+  std::size_t compared = 0;
   const auto later = [&](std::size_t i) {
     return std::span<const Progression>(by_time).subspan(i + 1);
   };
   for (std::size_t i = 0; i < by_time.size(); ++i) {
     const Progression& piece = by_time[i];
-    if (i >= kMostEarly || piece.count > kMostFills || piece.block < kLeastFillBytes) {
+    compared += piece.count * (by_time.size() - i);
+    if (compared > kMostCompared || piece.count > kMostFills || piece.block < kLeastFillBytes) {
       rest.push_back(piece);
       continue;
     }

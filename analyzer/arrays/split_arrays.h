@@ -11,10 +11,17 @@
 
 namespace iotune::analyzer {
 
-// Bytes from `begin` to `end`, and as many again `pitch` further on: `copies` times.
+struct FileSpan {
+  std::uint64_t begin, end;
+};
+
+// Bytes from `begin` to `end`, and as many again `pitch` further on: `copies` times. Of these no
+// more than `spans`, where it has some: pieces of `piece_bytes`, or any (0).
 struct FileArray {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t copies = 1, pitch = 0;
+  std::vector<FileSpan> spans;  // ascending
+  std::uint64_t piece_bytes = 0;
   InferredShape shape;  // of all copies together
 };
 

@@ -1,4 +1,4 @@
-#include "analyzer/bytes/split_arrays.h"
+#include "analyzer/arrays/split_arrays.h"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "analyzer/bytes/array_cost.h"
-#include "analyzer/bytes/file_rows.h"
+#include "analyzer/arrays/array_cost.h"
+#include "analyzer/arrays/file_rows.h"
 #include "analyzer/bytes/verify_shape.h"
 
 namespace iotune::analyzer {

@@ -9,6 +9,16 @@
 
 namespace iotune::analyzer {
 
+struct FileRun {
+  std::uint64_t start, bytes;
+  std::uint32_t rank;  // counted as the sets are
+};
+
+// All runs in the order of the file. `cuts`: of each rank, ascending, where its runs are taken for
+// two; or none. Nothing where there are more runs than memory is wanted for.
+std::vector<FileRun> runs_of(const IndexSets& ranks,
+                             const std::vector<std::vector<std::uint64_t>>& cuts);
+
 // A form that stands in one place or more: a row, which is one run for each of some ranks, or a
 // loop of forms at equal steps.
 struct RowForm {
@@ -35,8 +45,7 @@ struct FileRows {
   std::uint64_t end_of(const PlacedForm& item) const { return item.start + forms[item.form].bytes; }
 };
 
-// `cuts`: of each rank, ascending, where its runs are taken for two. Nothing where there are more
-// runs than memory is wanted for.
+// Of these runs.
 FileRows rows_of(const IndexSets& ranks, const std::vector<std::vector<std::uint64_t>>& cuts);
 
 }  // namespace iotune::analyzer

@@ -1,10 +1,10 @@
-#include "analyzer/bytes/array_cost.h"
+#include "analyzer/arrays/array_cost.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-#include "analyzer/bytes/split_arrays.h"
+#include "analyzer/arrays/split_arrays.h"
 
 namespace iotune::analyzer {
 namespace {

@@ -1,4 +1,4 @@
-#include "analyzer/bytes/file_rows.h"
+#include "analyzer/arrays/file_rows.h"
 
 #include <algorithm>
 #include <tuple>
@@ -10,51 +10,17 @@ constexpr std::uint64_t kMostRuns = std::uint64_t{1} << 20U;
 constexpr std::size_t kLongestBody = 72;  // items of a loop
 constexpr int kMostPasses = 64;           // loops within loops
 
-struct Run {
-  std::uint64_t start, bytes;
-  std::uint32_t rank;
-};
-
-std::vector<Run> runs_of(const IndexSets& ranks,
-                         const std::vector<std::vector<std::uint64_t>>& cuts) {
-  std::uint64_t sum = 0;
-  for (std::size_t r = 0; r < ranks.size(); ++r) sum += ranks.shape(r).runs();
-  std::vector<Run> runs;
-  if (sum > kMostRuns) return runs;
-  runs.reserve(sum);
-  for (std::uint32_t r = 0; r < ranks.size(); ++r) {
-    auto cut = cuts.empty() ? std::vector<std::uint64_t>() : cuts[r];
-    std::size_t next = 0;
-    for (const Progression& p : ranks.shape(r).progressions()) {
-      for (std::uint64_t i = 0; i < p.count; ++i) {
-        std::uint64_t start = ranks.first(r) + p.start + i * p.stride;
-        const std::uint64_t end = start + p.block;
-        while (next < cut.size() && cut[next] <= start) ++next;
-        for (; next < cut.size() && cut[next] < end; ++next) {
-          runs.push_back({start, cut[next] - start, r});
-          start = cut[next];
-        }
-        runs.push_back({start, end - start, r});
-      }
-    }
-  }
-  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
-    return std::tie(a.start, a.rank) < std::tie(b.start, b.rank);
-  });
-  return runs;
-}
-
 class Folder {
  public:
   explicit Folder(FileRows& rows) : rows_(rows) {}
 
   // A row, or two: the first rank of the next row of blocks goes on with the last one of this row.
   // One that was there before is one, whatever stands before it this time.
-  void add_rows(const std::vector<Run>& runs, std::size_t first, std::size_t end) {
+  void add_rows(const std::vector<FileRun>& runs, std::size_t first, std::size_t end) {
     const std::size_t before = last_end_ - last_first_;
     bool again = before > 0 && end - first > before;
     for (std::size_t i = 0; again && i < before; ++i) {
-      const Run &old = runs[last_first_ + i], &now = runs[first + i];
+      const FileRun &old = runs[last_first_ + i], &now = runs[first + i];
       again = old.rank == now.rank && old.bytes == now.bytes;
     }
     if (again && !numbers_.contains(key_of(row(runs, first, end)))) {
@@ -67,7 +33,7 @@ class Folder {
   }
 
  private:
-  static RowForm row(const std::vector<Run>& runs, std::size_t first, std::size_t end) {
+  static RowForm row(const std::vector<FileRun>& runs, std::size_t first, std::size_t end) {
     RowForm form;
     const std::uint64_t start = runs[first].start;
     for (std::size_t i = first; i < end; ++i) {
@@ -77,7 +43,7 @@ class Folder {
     return form;
   }
 
-  void add_row(const std::vector<Run>& runs, std::size_t first, std::size_t end) {
+  void add_row(const std::vector<FileRun>& runs, std::size_t first, std::size_t end) {
     rows_.items.push_back({runs[first].start, number_of(row(runs, first, end))});
   }
 
@@ -186,9 +152,38 @@ class Folder {
 
 }  // namespace
 
+std::vector<FileRun> runs_of(const IndexSets& ranks,
+                             const std::vector<std::vector<std::uint64_t>>& cuts) {
+  std::uint64_t sum = 0;
+  for (std::size_t r = 0; r < ranks.size(); ++r) sum += ranks.shape(r).runs();
+  std::vector<FileRun> runs;
+  if (sum > kMostRuns) return runs;
+  runs.reserve(sum);
+  for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+    auto cut = cuts.empty() ? std::vector<std::uint64_t>() : cuts[r];
+    std::size_t next = 0;
+    for (const Progression& p : ranks.shape(r).progressions()) {
+      for (std::uint64_t i = 0; i < p.count; ++i) {
+        std::uint64_t start = ranks.first(r) + p.start + i * p.stride;
+        const std::uint64_t end = start + p.block;
+        while (next < cut.size() && cut[next] <= start) ++next;
+        for (; next < cut.size() && cut[next] < end; ++next) {
+          runs.push_back({start, cut[next] - start, r});
+          start = cut[next];
+        }
+        runs.push_back({start, end - start, r});
+      }
+    }
+  }
+  std::sort(runs.begin(), runs.end(), [](const FileRun& a, const FileRun& b) {
+    return std::tie(a.start, a.rank) < std::tie(b.start, b.rank);
+  });
+  return runs;
+}
+
 FileRows rows_of(const IndexSets& ranks, const std::vector<std::vector<std::uint64_t>>& cuts) {
   FileRows rows;
-  const std::vector<Run> runs = runs_of(ranks, cuts);
+  const std::vector<FileRun> runs = runs_of(ranks, cuts);
   Folder folder(rows);
   std::uint64_t end = 0;
   std::size_t first = 0;
