@@ -79,7 +79,8 @@ std::optional<std::vector<FileArray>> in_pieces(const IndexSets& ranks) {
   }
   FileArray array = part_of(pieces);
   const std::uint64_t all = array.end - array.begin;
-  if (array.spans.size() < 2) return std::nullopt;  // what lies together has had its chance
+  // What lies together has had its chance, and what is scattered is no array.
+  if (array.spans.size() < 2 || all - held > held / 2) return std::nullopt;
   for (const FileRun& run : pieces) {
     const std::uint64_t start = joined.empty() ? 0 : joined.back().start + joined.back().bytes;
     joined.push_back({start, run.bytes, run.rank});
