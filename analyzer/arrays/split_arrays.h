@@ -22,7 +22,8 @@ struct FileArray {
   std::uint64_t copies = 1, pitch = 0;
   std::vector<FileSpan> spans;  // ascending
   std::uint64_t piece_bytes = 0;
-  InferredShape shape;  // of all copies together
+  InferredShape shape;             // of all copies together
+  std::uint64_t filled_bytes = 0;  // that one rank had moved as a whole before
 };
 
 // `cuts`: of each rank, ascending, where one transfer ended and another one began. The arrays are

@@ -70,6 +70,7 @@ void fill(DatasetPattern& to, FileArray& array) {
   to.dataset_dims = std::move(from.dims);
   to.element_bytes = from.element_bytes;
   to.ambiguity = std::move(from.ambiguity);
+  to.filled_bytes = array.filled_bytes;
 }
 
 // All bytes as one array.
@@ -112,15 +113,14 @@ std::vector<FileArray> arrays_after_fills(const ByteRecord& record) {
   std::vector<FileArray> found = arrays_of(unfilled->sets, record.cuts, record.hint);
   if (irregular_bytes(found) >= irregular_bytes(arrays)) return arrays;
   for (FileArray& one : found) {
-    std::uint64_t bytes = 0;
+    if (one.shape.described.ranks < 2) continue;  // what nobody moved again
     for (const Progression& fill : unfilled->fills) {
       const std::uint64_t begin = std::max(fill.start, one.begin);
-      bytes += std::max(begin, std::min(fill.end(), one.end)) - begin;
+      one.filled_bytes += std::max(begin, std::min(fill.end(), one.end)) - begin;
     }
-    if (bytes > 0 && one.shape.described.ranks > 1) {
-      one.shape.ambiguity += "; " + std::to_string(bytes) +
-                             " bytes of it had been moved as a whole before, as fill values are";
-    }
+    if (one.filled_bytes == 0) continue;
+    one.shape.ambiguity += "; " + std::to_string(one.filled_bytes) +
+                           " bytes of it had been moved as a whole before, as fill values are";
   }
   return found;
 }

@@ -58,6 +58,8 @@ struct DatasetPattern {
   bool inferred = false;
   bool through_mpi = false;  // of what is inferred: moved by MPI-IO, else by POSIX or stdio
   std::string ambiguity;     // what else they may be; empty where views declare the array
+  // Of `bytes`, those that one rank had moved as a whole before, as fill values are written.
+  std::uint64_t filled_bytes = 0;
 };
 
 // A setting as the tuner noted it down (iotune_setting).

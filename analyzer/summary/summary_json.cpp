@@ -71,7 +71,8 @@ Json json_of(const DatasetPattern& dataset) {
           {"seconds", dataset.seconds},
           {"inferred", dataset.inferred},
           {"layer", layer_text(dataset)},
-          {"ambiguity", dataset.ambiguity}};
+          {"ambiguity", dataset.ambiguity},
+          {"filled_bytes", dataset.filled_bytes}};
 }
 
 Json json_of(const SettingOutcome& setting) {

@@ -95,6 +95,6 @@ def run_command(words: Sequence[str]) -> None:
     if words and not known and not words[0].startswith("-") and shutil.which(words[0]):
         say(f"there is no command {words[0]}, but a program: iotune run -- {shlex.join(words)}")
         sys.exit(2)
-    # Whoever asks for the version waits for no command.
+    # The version needs no command.
     needed = () if list(words) == ["--version"] else [words[0]] if known else COMMANDS
     application(needed)(list(words), prog_name="iotune")

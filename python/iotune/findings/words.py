@@ -271,7 +271,8 @@ WORDS = {
     "fill-values": Words(
         "HDF5 writes the fill value to the whole dataset when it is made, the program then "
         "writes its data over it: twice the bytes.",
-        f"{_size(limit.FILL_BYTES)} and more are written inside of H5Dcreate and H5Dset_extent.",
+        f"{_size(limit.FILL_BYTES)} and more are written inside of H5Dcreate and H5Dset_extent; "
+        "in logs without HDF5's calls, by one rank before all ranks write the same bytes.",
         "Where some elements are never written, and are read.",
     ),
     "chunk-shape": Words(

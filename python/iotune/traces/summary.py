@@ -39,6 +39,7 @@ class DatasetPattern:
     inferred: bool = False  # from bytes alone: docs/descriptors.md, "Without HDF5"
     layer: str = "hdf5"  # "mpiio" or "posix" of what is inferred
     ambiguity: str = ""  # what else the same bytes may be
+    filled_bytes: int = 0  # of `bytes`, those that one rank had moved as a whole before
 
     @property
     def bandwidth(self) -> float:

@@ -188,3 +188,28 @@ def test_zarrs_chunks_are_files_of_which_there_should_be_fewer(array: str, tmp_p
     assert ("shards=" in found.advice) is array.endswith("zarr")
     assert ("HDF5" in found.advice) is not array.endswith("zarr")
     assert (found.snippets == ()) is array.endswith("zarr")
+
+
+def test_fills_are_found_in_logs_without_hdf5(tmp_path: Path) -> None:
+    # given 2 MiB that rank 0 writes at once, and then four ranks in turn
+    block, blocks = 65536, 32
+    lines = ["rank,file,op,offset,length,start,end",
+             f"0,/f.nc,write,4096,{blocks * block},0.1,0.4"]  # fmt: skip
+    for at in range(blocks):
+        lines.append(f"{at % 4},/f.nc,write,{4096 + at * block},{block},{at + 1}.0,{at + 1}.5")
+    log = tmp_path / "log.csv"
+    log.write_text("\n".join([*lines, ""]))
+    # when
+    trace, _ = imported(log, tmp_path)
+    # then
+    [array] = trace.summary.files[0].datasets
+    assert (array.descriptor, array.filled_bytes) == (
+        f"<1D,(CYCLIC({block})),({blocks * block // 4})>", blocks * block,
+    )  # fmt: skip
+    [fill] = [one for one in findings_of(trace).findings if one.id == "fill-values"]
+    assert fill.summary == "2.0 MiB of fill values are written first"
+    # and without the first write there is none
+    log.write_text("\n".join([lines[0], *lines[2:], ""]))
+    trace.path.unlink()
+    trace, _ = imported(log, tmp_path)
+    assert "fill-values" not in [one.id for one in findings_of(trace).findings]

@@ -17,6 +17,7 @@ from iotune.findings.facts import (
     slowest,
     times_of,
 )
+from iotune.findings.finding import Evidence
 from iotune.findings.rule import Rule, Sighting
 from iotune.findings.snippets import hdf5
 from iotune.findings.snippets.named import EXAMPLE, named
@@ -231,6 +232,7 @@ def _fill(facts: Facts) -> Sighting | None:
         if own:
             largest = max(own, key=lambda one: one.element_bytes * math.prod(one.dims))
             about[file, ""] = named(largest, writes=True)
+    found += _filled_arrays(facts)
     if not found:
         return None
     seconds = slowest(found)
@@ -238,6 +240,20 @@ def _fill(facts: Facts) -> Sighting | None:
     how = "all the time of making these datasets on the slowest rank"
     summary = f"{size_text(size)} of fill values are written first"
     return Sighting(found, summary, at_most(seconds, facts, how), named=about)
+
+
+def _filled_arrays(facts: Facts) -> list[Evidence]:
+    """Arrays that one rank wrote as a whole before all did, where HDF5's calls are not known."""
+    found = []
+    for file in facts.run.data_files:
+        for one in [] if file.declared else file.datasets:
+            if one.write and one.filled_bytes >= limit.FILL_BYTES:
+                text = (
+                    f"{size_text(one.filled_bytes)} written by one rank as a whole before all "
+                    f"ranks wrote their parts of {one.dataset}"
+                )
+                found.append(counted(text, file.path, "", (), 0, one.filled_bytes, {}))
+    return found
 
 
 RULES = (
