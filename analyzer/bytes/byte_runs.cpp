@@ -150,7 +150,12 @@ std::optional<IndexSet> ByteRuns::joined() {
   pieces_.erase(std::unique(pieces_.begin(), pieces_.end()), pieces_.end());
   find_cuts();
   std::optional<IndexSet> all = IndexSet::of_pieces(pieces_);
-  if (all && moved_ > all->size()) filled_ = filled_bytes(std::move(by_time), cuts_);
+  filled_.reset();
+  if (all && moved_ > all->size()) {
+    if (std::optional<FilledBytes> found = filled_bytes(std::move(by_time), cuts_)) {
+      filled_ = std::make_unique<FilledBytes>(std::move(*found));
+    }
+  }
   return all;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -24,8 +25,8 @@ class ByteRuns {
   // not just the next piece of the same. Ascending; none where they are many.
   const std::vector<std::uint64_t>& cuts() const { return cuts_; }
   std::uint64_t bytes_moved() const { return moved_; }
-  // After joined(): what it moved as a whole first. Nothing where it moved no byte twice.
-  const std::optional<FilledBytes>& filled() const { return filled_; }
+  // After joined(): what it moved as a whole first. nullptr where it moved no byte twice.
+  const FilledBytes* filled() const { return filled_.get(); }
 
   template <class A>
   void archive(A& a) {
@@ -49,7 +50,7 @@ class ByteRuns {
   std::uint64_t moved_ = 0;
   bool unknown_ = false;
   std::vector<std::uint64_t> cuts_;
-  std::optional<FilledBytes> filled_;
+  std::unique_ptr<FilledBytes> filled_;  // of few of very many
   bool many_cuts_ = false;
   // Of the transfers that went on where the one before ended: how long, and how many were so.
   std::uint64_t piece_bytes_ = 0, pieces_alike_ = 0;
