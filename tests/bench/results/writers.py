@@ -25,7 +25,8 @@ READS = {
     "pattern, the whole run against none": "the whole run",
     "pattern, unused bytes against bytes read": "unused",
 }
-KINDS = "strided|nested|Pagoda-like|MILC-like|two interleaved|1 % noise|random"
+KINDS = ("strided|nested|Pagoda-like|MILC-like|two interleaved|1 % noise|random|"
+         "loop of 40 steps|in bursts")  # fmt: skip
 ARMS = {
     "optimum, speed-up (at most 2 where all can be hidden)": "optimum",
     "pp, speed-up": "PP", "ppis, speed-up": "PPIS", "ours, speed-up": "ours",
