@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
     sleep(6);
     MPI_File_write_at(file, (pieces * ranks + rank) * 8, "\7\7\7\7\7\7\7", 8, MPI_BYTE,
                       MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD); /* the launcher kills the other rank as soon as one is dead */
     raise(SIGKILL);
   }
   if (is(way, "exit")) { /* without MPI_Finalize: the launcher kills the others for it */
