@@ -54,6 +54,22 @@ FileArray part_of(const std::vector<FileRun>& runs) {
   return part;
 }
 
+// What of `spans` lies outside of `taken`. Both ascend and overlap nothing of their own.
+std::vector<FileSpan> outside_of(const std::vector<FileSpan>& taken,
+                                 const std::vector<FileSpan>& spans) {
+  std::vector<FileSpan> left;
+  std::size_t next = 0;
+  for (FileSpan span : spans) {
+    while (next < taken.size() && taken[next].end <= span.begin) ++next;
+    for (std::size_t i = next; i < taken.size() && taken[i].begin < span.end; ++i) {
+      if (taken[i].begin > span.begin) left.push_back({span.begin, taken[i].begin});
+      span.begin = std::min(taken[i].end, span.end);
+    }
+    if (span.begin < span.end) left.push_back(span);
+  }
+  return left;
+}
+
 bool overlap(const std::vector<FileRun>& runs) {
   return std::adjacent_find(runs.begin(), runs.end(), [](const FileRun& a, const FileRun& b) {
            return a.start + a.bytes > b.start;
@@ -95,9 +111,13 @@ std::optional<std::vector<FileArray>> in_pieces(const IndexSets& ranks) {
                            std::to_string(all - held) + " other bytes between them";
   std::vector<FileArray> found{std::move(array)};
   if (others.empty()) return found;
-  FileArray& rest = found.emplace_back(part_of(others));
+  // HDF5 writes tables where a chunk comes to lie later: such a byte is of the chunk alone.
+  FileArray rest = part_of(others);
+  rest.spans = outside_of(found.front().spans, rest.spans);
+  if (rest.spans.empty()) return found;
   rest.shape = irregular_shape(sets_of(others, ranks.size()), 1);
   rest.shape.ambiguity = std::to_string(others.size()) + " small runs between them are no arrays";
+  found.push_back(std::move(rest));
   return found;
 }
 
