@@ -8,6 +8,7 @@ quick as it can be.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 
@@ -17,6 +18,9 @@ from iotune.talk import failing_in_one_line, prepare_streams
 def main() -> None:
     """Do what the command line says. Neither this process nor one that it starts is watched."""
     prepare_streams()
+    # What a command builds of a large run stays until it ends: to look for cycles in it was a
+    # quarter of `advise`.
+    gc.set_threshold(200_000)
     with failing_in_one_line():
         _leave_preload()
         if "_IOTUNE_COMPLETE" in os.environ:  # a shell asks what may stand next

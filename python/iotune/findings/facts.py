@@ -255,8 +255,9 @@ class Facts:
         taken: dict[bool, float] = defaultdict(float)
         for one in self.streams:
             if one.meaning.below_mpi and one.meaning.transfer:
-                moved[one.meaning.writes] += sum(one.bytes_of_size[4:])
-                taken[one.meaning.writes] += sum(one.seconds_of_size[4:])
+                size, seconds = one.from_on(thresholds.LARGE_BYTES)
+                moved[one.meaning.writes] += size
+                taken[one.meaning.writes] += seconds
         return {
             way: moved[way] / taken[way]
             for way in moved

@@ -7,7 +7,7 @@ program itself, or HDF5 or MPI-IO on its behalf. Memory grows with the streams, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ _COLUMNS = (
 _TOTALS = ("calls", "bytes", "ns", "placed", "consecutive", "irregular", "misaligned", "blocks")
 
 
-@dataclass
+@dataclass(slots=True)
 class Stream:
     """Sums over the calls of one thread, function, place and origin."""
 
@@ -55,10 +55,9 @@ class Stream:
     blocks: int = 0  # of those whose place is known: of at least a block
     begin: int = -1  # least offset
     end: int = -1  # greatest end
-    # By the classes of SIZE_ENDS:
-    calls_of_size: list[int] = field(default_factory=list)
-    bytes_of_size: list[int] = field(default_factory=list)
-    seconds_of_size: list[float] = field(default_factory=list)
+    # Row `row` of all streams' array: calls, bytes and ns below each end of the classes of lengths.
+    sized: Any = None
+    row: int = 0
 
     @property
     def by_program(self) -> bool:
@@ -67,12 +66,14 @@ class Stream:
 
     def below(self, end_bytes: int) -> tuple[int, int, float]:
         """Calls, bytes and seconds of calls shorter than one of SIZE_ENDS."""
-        classes = SIZE_ENDS.index(end_bytes) + 1
-        return (
-            sum(self.calls_of_size[:classes]),
-            sum(self.bytes_of_size[:classes]),
-            sum(self.seconds_of_size[:classes]),
-        )
+        calls, size, ns = self.sized[self.row, :, SIZE_ENDS.index(end_bytes)].tolist()
+        return calls, size, ns / 1e9
+
+    def from_on(self, begin_bytes: int) -> tuple[int, float]:
+        """Bytes and seconds of calls as long as one of SIZE_ENDS, and of longer ones."""
+        row = self.sized[self.row]
+        _, size, ns = (row[:, -1] - row[:, SIZE_ENDS.index(begin_bytes)]).tolist()
+        return size, ns / 1e9
 
 
 class _Sums:
@@ -124,6 +125,7 @@ class StreamReader:
             self._take(batch)
         self.losses = self._reader.losses
         self.streams = list(self._streams())
+        del self._sums  # which is as large
 
     def _learn(self, names: Sequence[str]) -> None:
         for name in names[len(self._meanings) :]:
@@ -282,10 +284,10 @@ class StreamReader:
         sums = self._sums
         files, datasets = self._reader.names("file"), self._reader.names("dataset")
         names = self._reader.names("call")
+        sized = np.cumsum(sums.sized[: len(sums.slots)], axis=2)
         for key, row in sums.slots.items():
             process, _, file, dataset, call, outer, parent = key
             total = dict(zip(_TOTALS, sums.total[row].tolist()))
-            counts, sizes, times = sums.sized[row].tolist()
             begin, end = sums.reach[row].tolist()
             meaning = self._meanings[call]
             if meaning.order:
@@ -303,9 +305,8 @@ class StreamReader:
                 seconds=total.pop("ns") / 1e9,
                 begin=begin,
                 end=end,
-                calls_of_size=counts,
-                bytes_of_size=sizes,
-                seconds_of_size=[one / 1e9 for one in times],
+                sized=sized,
+                row=row,
                 **total,
             )
 
