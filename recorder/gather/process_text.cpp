@@ -145,13 +145,12 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
   // Who joins what a death left knows neither the site's word nor the run's environment.
   if (!configuration().learns) text << "learns=no\n";
   if (g_records_order) text << "order=yes\n";
-  // Whether what a death left is worth a trace is decided by it; without it, always.
   if (configuration().trace_path == nullptr) {
+    // Whether what a death left is worth a trace is decided by it; without it, always.
     text << "keep_above=" << configuration().keep_above_bytes << '\n';
-  }
-  // Whether the trace there is this command line's own, so that its calls stay (trace_file.h).
-  if (configuration().trace_path != nullptr && run_is_this_process()) {
-    text << "tree=" << process_tree() << '\n';
+  } else {
+    // Whether the trace there is this command line's own, so that its calls stay (trace_file.h).
+    if (run_is_this_process()) text << "tree=" << process_tree() << '\n';
     static constinit ShortText<4096> trace;
     absolute_path(configuration().trace_path, trace);
     text << "trace=";

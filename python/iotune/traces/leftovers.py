@@ -218,14 +218,17 @@ def _words_of(buffer: Buffer) -> dict[str, object]:
 def _wanted_trace(buffer: Buffer) -> Path | None:
     """Where the process's user wants its calls, if they may go there.
 
-    A process that gave up rights left the whole trace to us. Of others the trace there takes calls
-    of its own command line alone (core/process/process_tree.h): children that ended by _exit.
+    A process that gave up rights left the whole trace to us, and so did one that was killed or
+    that a launcher started without MPI. A trace that is there takes calls of its own command line
+    alone (core/process/process_tree.h): of children that ended by _exit.
     """
     words = _words_of(buffer)
     path = Path(str(words.get("trace", "")))
     if not path.is_absolute():
         return None
-    return path if words.get("narrowed") == "yes" or _is_of_tree(path, words) else None
+    if words.get("narrowed") == "yes" or not os.path.lexists(path) or _is_of_tree(path, words):
+        return path
+    return None
 
 
 def _is_of_tree(trace: Path, words: Mapping[str, object]) -> bool:

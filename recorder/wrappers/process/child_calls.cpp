@@ -1,8 +1,12 @@
 // Calls by which libc itself makes a child, where no wrapper of fork or vfork sees it. What is open
 // may stand in the child, too, which can move its position and set its flags (descriptor_place.h).
 // And the call by which pools end their children.
-#include <csignal>
+#include <sched.h>
 
+#include <csignal>
+#include <cstdarg>
+
+#include "core/process/thread_state.h"
 #include "recorder/gather/run_buffers.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/process/child_order.h"
@@ -39,9 +43,48 @@ int spawned(int* pid, Call call) noexcept {
   return result;
 }
 
+// Whether thread-local variables can be reached there. The x86-64 ABI has the block's address in
+// its first word. A sandbox may give a child a block of zeros or anything (Chromium's and Firefox's
+// do), with which libc's own calls get along, for they form no address in it.
+bool is_thread_block(const void* tls) noexcept {
+#if defined(__x86_64__)
+  return tls != nullptr && *static_cast<void* const*>(tls) == tls;
+#else
+  return true;
+#endif
+}
+
+// The flags for a child whose calls must find variables of a thread. Where it has the parent's
+// memory while the parent sleeps, or a copy of it, those of the parent's thread are there: the
+// block that can hold none is left out.
+int with_thread_block(int flags, const void* tls) noexcept {
+  const bool parent_runs = (flags & CLONE_VM) != 0 && (flags & CLONE_VFORK) == 0;
+  const bool is_child = (flags & CLONE_SETTLS) != 0 && (flags & CLONE_THREAD) == 0;
+  return is_child && !parent_runs && !is_thread_block(tls) ? flags & ~CLONE_SETTLS : flags;
+}
+
 }  // namespace
 
 extern "C" {
+
+IOTUNE_EXPORT int clone(int (*start)(void*), void* stack, int flags, void* argument, ...) {
+  static constinit NextSymbol next;
+  // Where they were not passed, these are other words that the kernel does not look at.
+  va_list more;
+  va_start(more, argument);
+  void* const parent_id = va_arg(more, void*);
+  void* const tls = va_arg(more, void*);
+  void* const child_id = va_arg(more, void*);
+  va_end(more);
+  const int used = with_thread_block(flags, tls);
+  const auto real =
+      next.prepare<int>("clone", start, stack, used, argument, parent_id, tls, child_id);
+  constexpr int kAsVfork = CLONE_VM | CLONE_VFORK;
+  if ((flags & CLONE_THREAD) != 0 || (flags & kAsVfork) == CLONE_VM) return real();
+  if ((flags & kAsVfork) != kAsVfork) return with_child(real);
+  const OwnCode unseen;  // in the child, as vfork_wrapper.cpp has it
+  return with_child(real);
+}
 
 IOTUNE_EXPORT int posix_spawn(int* pid, const char* path, const void* actions, const void* traits,
                               char* const* arguments, char* const* variables) {

@@ -38,5 +38,23 @@ def children(place: Place) -> None:
         place.clear()
 
 
+def own_thread_block(place: Place) -> None:
+    """Children whose thread-local variables lie nowhere end as they do without the preload."""
+    for calls in ("none", "places", "root", "transfers", "files", "rights", "memory", "exec"):
+        for below in (0, 255):
+            words = (place.bin / "own_thread_block", place.scratch / "file", calls, below)
+            bare = place.run(*words, preload=False)
+            assert bare.out == b"exit 0\nexit 0\n", (calls, bare)
+            done = place.run(*words)
+            assert done.same_as(bare), (calls, below, done)
+            # The parent goes on, and has its own transfers alone where the child has its memory.
+            [moved] = [
+                [call["numbers"][:1] for call in place.calls(path) if call["name"] == "pwrite"]
+                for path in place.traces()
+            ]
+            assert moved[-1] == [5] and len(moved) <= 2, (calls, moved)
+            place.clear()
+
+
 if __name__ == "__main__":
-    main({"children": children})
+    main({"children": children, "own-thread-block": own_thread_block})

@@ -317,3 +317,27 @@ def test_a_run_is_joined_by_commands_of_its_own_state_folder_alone(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "link"))
     [trace] = leftovers.collect_all()
     assert not left.exists() and iotune.open_trace(trace).summary.files
+
+
+def test_what_a_killed_process_left_goes_where_its_user_wanted_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given two runs that were killed and wanted the same trace, as IOTUNE_TRACE says
+    monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    trace = tmp_path / "wanted.iotrace"
+    started = os.environ | preloaded.variables(preload_path()) | {"IOTUNE_TRACE": str(trace)}
+    code = (
+        "import os; f = open('out', 'w'); f.write('x' * 9000); f.flush(); os.kill(os.getpid(), 9)"
+    )
+    for _ in range(2):
+        words = [sys.executable, "-I", "-S", "-c", code]
+        subprocess.run(words, cwd=tmp_path, env=started, check=False)
+    assert not trace.exists()
+    # when somebody asks for it, and later looks for what else was left
+    leftovers.collect_for(trace)
+    [other] = leftovers.collect_all()
+    # then neither is lost
+    for one in (trace, other):
+        [file] = iotune.open_trace(one).summary.data_files
+        assert file.bytes_written == 9000
