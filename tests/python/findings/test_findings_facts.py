@@ -213,3 +213,21 @@ def test_fills_are_found_in_logs_without_hdf5(tmp_path: Path) -> None:
     trace.path.unlink()
     trace, _ = imported(log, tmp_path)
     assert "fill-values" not in [one.id for one in findings_of(trace).findings]
+
+
+@pytest.mark.parametrize("written", [0, 8])
+def test_syncs_of_a_file_that_nobody_was_seen_to_write_are_no_finding(
+    tmp_path: Path, written: int
+) -> None:
+    """What libc does not see may be much: a mapping, io_uring, libaio."""
+    text = ["layer,rank,call,file,offset,length,start,duration\n"]
+    text.append("posix,0,pwrite,/data/other,0,8,0.000,0.001\n")
+    for k in range(40):
+        if written:
+            text.append(f"posix,0,pwrite,/data/a,{8 * k},{written},{k}.000,0.001\n")
+        text.append(f"posix,0,fsync,/data/a,,,{k}.100,0.010\n")
+    log = tmp_path / "log.csv"
+    log.write_text("".join(text))
+    trace, _ = imported(log, tmp_path)
+    found = [one.id for one in findings_of(trace).findings]
+    assert ("many-syncs" in found) == bool(written)

@@ -87,6 +87,8 @@ def _syncs(facts: Facts) -> Sighting | None:
     for one in facts.streams:
         if one.meaning.writes and one.layer in ("posix", "stdio"):
             written[one.process, one.file] += one.bytes
+    # Where no write was seen they were made past libc: through a mapping, by io_uring or libaio.
+    seen = {file for (_, file), size in written.items() if size}
     streams_of = facts.by_file(
         lambda one: (
             (one.meaning.verb == "syncs" and one.by_program)
@@ -94,6 +96,8 @@ def _syncs(facts: Facts) -> Sighting | None:
         )
     )
     for file, streams in streams_of.items():
+        if file not in seen:
+            continue
         of_process: dict[int, list[Stream]] = defaultdict(list)
         for one in streams:
             of_process[one.process].append(one)

@@ -47,6 +47,8 @@ def _syncs(facts: Facts) -> Sighting | None:
     for one in uses(facts, "posix"):
         calls = one.calls("sync") + one.calls("data sync")
         size = one.bytes(True)
+        if not size:
+            continue  # written through a mapping, or past libc
         if calls < limit.MANY_SYNCS * one.ranks or size >= limit.BYTES_BETWEEN_SYNCS * calls:
             continue
         text = f"{calls:,} times, a sync after every {size_text(size / calls)} that were written"
