@@ -65,6 +65,7 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_OPTIONAL(MPI_Type_get_envelope);
   IOTUNE_OPTIONAL(MPI_Type_get_envelope_c);
   IOTUNE_OPTIONAL(MPI_Type_get_contents);
+  IOTUNE_OPTIONAL(MPI_Type_get_contents_c);
   IOTUNE_OPTIONAL(MPI_Type_free);
   IOTUNE_OPTIONAL(MPI_File_get_position);
   IOTUNE_OPTIONAL(MPI_Pack_external);

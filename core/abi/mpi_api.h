@@ -53,6 +53,8 @@ struct MpiApi {
   int (*MPI_Type_get_envelope_c)(Word, std::int64_t*, std::int64_t*, std::int64_t*, std::int64_t*,
                                  int*);  // of MPI 4
   int (*MPI_Type_get_contents)(Word, int, int, int, int*, std::int64_t*, void*);
+  int (*MPI_Type_get_contents_c)(Word, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                                 int*, std::int64_t*, std::int64_t*, void*);
   int (*MPI_Type_free)(Word*);
   // What an Open MPI's MPI-IO is: may be missing.
   int (*MPI_T_init_thread)(int, int*);

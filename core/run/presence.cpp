@@ -170,7 +170,15 @@ void say_who_is_missing(const ShortText<96>& loaded) noexcept {
 
 // Of a "no", where nobody knows of more ranks than these.
 void say_missing(std::uint64_t loaded, std::uint64_t of, const char* where) noexcept {
-  if (loaded >= of) {
+  if (loaded > of) {
+    ShortText<256> text;
+    text << loaded << " processes were started together, but the MPI run of this one has " << of
+         << (of == 1 ? " rank" : " ranks")
+         << ": is the launcher that of the program's MPI? (iotune doctor) Nothing is tuned";
+    say_on_any_rank(text.c_str());
+    return;
+  }
+  if (loaded == of) {
     say_on_any_rank(kNoRoom);
     return;
   }

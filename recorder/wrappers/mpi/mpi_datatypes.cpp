@@ -1,5 +1,6 @@
 #include "recorder/wrappers/mpi/mpi_datatypes.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/os/mapped_file.h"
@@ -53,26 +54,40 @@ struct Distribution {
 
 }  // namespace
 
-// The arguments that a type was made with.
+// The arguments that a type was made with, as MPI 3 has them: those of a type of large counts
+// (MPI_Type_create_subarray_c) stand in other lists there and are put in their places here.
 class DatatypeRuns::Contents {
  public:
   Contents(const MpiApi& mpi, Word type, const Envelope& envelope) noexcept
       : combiner(envelope.combiner), mpi_(mpi), types_count_(envelope.types) {
-    const auto ints = static_cast<std::size_t>(envelope.integers);
-    const auto words = static_cast<std::size_t>(envelope.addresses + envelope.types);
-    const std::size_t bytes = words * 8 + ints * 4;
+    const auto small = static_cast<std::size_t>(envelope.integers);
+    const auto large = static_cast<std::size_t>(envelope.large_counts);
+    const auto given = static_cast<std::size_t>(envelope.addresses);
+    const std::size_t words = small + 2 * large + given + static_cast<std::size_t>(types_count_);
+    const std::size_t bytes = words * 8 + small * 4;
     char* memory = small_;
     if (bytes > sizeof small_) {
       memory = large_ = static_cast<char*>(private_memory(bytes));
       large_bytes_ = bytes;
     }
     if (memory == nullptr) return;
-    addresses = reinterpret_cast<std::int64_t*>(memory);
-    types_ = memory + 8 * envelope.addresses;
-    integers = reinterpret_cast<int*>(memory + 8 * words);
-    good = mpi.MPI_Type_get_contents(
-               type, static_cast<int>(envelope.integers), static_cast<int>(envelope.addresses),
-               static_cast<int>(envelope.types), integers, addresses, types_) == 0;
+    integers = reinterpret_cast<std::int64_t*>(memory);
+    addresses = integers + small + large;
+    std::int64_t* const counts = addresses + given;
+    types_ = reinterpret_cast<char*>(counts + large);
+    int* const narrow = reinterpret_cast<int*>(memory + 8 * words);
+    good = ask(type, envelope, narrow, counts);
+    if (!good) return;
+    // An array's counts stand behind how many there are, and before how they are dealt out.
+    const std::size_t first = combiner == Combiner::kDarray ? 3 : 1;
+    std::int64_t* at = integers;
+    for (std::size_t i = 0; i < small; ++i) {
+      if (i == first) at = std::copy_n(counts, large, at);
+      *at++ = narrow[i];
+    }
+    if (small > 0 || large == 0) return;
+    std::copy_n(counts, large, at);
+    addresses = counts + first_displacement(counts[0]);
   }
   ~Contents() {
     for (std::int64_t i = 0; good && i < types_count_; ++i) {
@@ -96,10 +111,26 @@ class DatatypeRuns::Contents {
 
   const Combiner combiner;
   bool good = false;
-  int* integers = nullptr;
-  std::int64_t* addresses = nullptr;
+  std::int64_t *integers = nullptr, *addresses = nullptr;
 
  private:
+  bool ask(Word type, const Envelope& envelope, int* narrow, std::int64_t* counts) noexcept {
+    if (envelope.large_counts > 0) {
+      return mpi_.MPI_Type_get_contents_c != nullptr &&
+             mpi_.MPI_Type_get_contents_c(type, envelope.integers, envelope.addresses,
+                                          envelope.large_counts, types_count_, narrow, addresses,
+                                          counts, types_) == 0;
+    }
+    return mpi_.MPI_Type_get_contents(
+               type, static_cast<int>(envelope.integers), static_cast<int>(envelope.addresses),
+               static_cast<int>(types_count_), narrow, addresses, types_) == 0;
+  }
+  // Among large counts: behind the count, and the length of all blocks or of each.
+  std::int64_t first_displacement(std::int64_t count) const noexcept {
+    const bool each = combiner == Combiner::kHindexed || combiner == Combiner::kStruct;
+    return each ? 1 + count : 2;
+  }
+
   const MpiApi& mpi_;
   const std::int64_t types_count_;
   char* types_ = nullptr;  // handles, in the ABI's size
@@ -136,9 +167,10 @@ bool DatatypeRuns::flatten(Word type) noexcept {
 bool DatatypeRuns::append(Word type, int depth, bool whole) noexcept {
   Envelope envelope{};
   if (depth > kMaxDepth || !envelope_of(mpi_, type, envelope)) return false;
-  if (envelope.combiner == Combiner::kUnknown || envelope.large_counts != 0) return false;
+  if (envelope.combiner == Combiner::kUnknown) return false;
   if (!is_made_by_program(envelope.combiner)) return append_named(type);
-  if (envelope.integers + envelope.addresses + envelope.types > kMostContents) {
+  if (envelope.integers + envelope.addresses + envelope.large_counts + envelope.types >
+      kMostContents) {
     cut_ = true;
     return true;
   }
@@ -171,7 +203,7 @@ bool DatatypeRuns::append_child(Word child, int depth, Segment& segment,
 
 bool DatatypeRuns::append_made(const Contents& made, int depth, bool whole) noexcept {
   using enum Combiner;
-  const int* const ints = made.integers;
+  const std::int64_t* const ints = made.integers;
   const std::int64_t* const displacements = made.addresses;
   switch (made.combiner) {
     case kDup:
@@ -188,7 +220,7 @@ bool DatatypeRuns::append_made(const Contents& made, int depth, bool whole) noex
   Segment child{};
   std::int64_t extent = 0;
   if (!append_child(made.type(0), depth, child, extent)) return false;
-  const int count = ints[0];
+  const std::int64_t count = ints[0];
   switch (made.combiner) {
     case kContiguous:
       repeat(child, 0, count, extent);
@@ -251,18 +283,19 @@ bool DatatypeRuns::append_array(const Contents& made, int depth, bool whole) noe
   const bool is_subarray = made.combiner == Combiner::kSubarray;
   // Subarray: n, sizes, subsizes, starts, order. Darray: processes, rank, n, sizes,
   // distributions, their arguments, processes of each dimension, order.
-  const int* const ints = made.integers + (is_subarray ? 0 : 2);
-  const int n = ints[0];
-  if (n < 1 || n > Subarray::kMaxDimensions) return false;
-  const int* const sizes = ints + 1;
+  const std::int64_t* const ints = made.integers + (is_subarray ? 0 : 2);
+  if (ints[0] < 1 || ints[0] > Subarray::kMaxDimensions) return false;
+  const int n = static_cast<int>(ints[0]);
+  const std::int64_t* const sizes = ints + 1;
   Distribution parts[Subarray::kMaxDimensions];
   if (is_subarray) {
     for (int d = 0; d < n; ++d) parts[d] = {sizes[2 * n + d], sizes[n + d], 0, sizes[d]};
   } else {
     // The grid of processes is in C's order, whatever the array's is.
-    int rank = made.integers[1];
+    std::int64_t rank = made.integers[1];
     for (int d = n - 1; d >= 0; --d) {
-      const int kind = sizes[n + d], given = sizes[2 * n + d], processes = sizes[3 * n + d];
+      const std::int64_t kind = sizes[n + d], given = sizes[2 * n + d],
+                         processes = sizes[3 * n + d];
       if (processes < 1) return false;
       const std::int64_t coordinate = rank % processes;
       rank /= processes;

@@ -41,7 +41,7 @@ class DatatypeRuns {
   DatatypeRuns(const DatatypeRuns&) = delete;
   DatatypeRuns& operator=(const DatatypeRuns&) = delete;
 
-  // False where the type cannot be decoded: a function is missing, large counts, or memory.
+  // False where the type cannot be decoded: a function or memory is missing.
   bool flatten(Word type) noexcept;
 
   const Run* runs() const noexcept { return runs_; }

@@ -183,6 +183,17 @@ def other_worlds(place: Place) -> None:
         ended(place, group)
 
 
+def other_launcher(place: Place) -> None:
+    """Processes that another MPI's launcher started are worlds of one rank each."""
+    group = ranks(place, ["", "", ""])
+    for rank in group:
+        rank("register")
+    assert {rank.settle(1)[:3] for rank in group} == {"0 0"}
+    said = ended(place, group)
+    assert len(said) == 1 and "3 processes were started together" in said[0], said
+    assert "1 rank:" in said[0] and "launcher" in said[0], said
+
+
 def modes(place: Place) -> None:
     """Loaded all, and one only records."""
     for asks_first in (0, 1):
@@ -252,6 +263,6 @@ if __name__ == "__main__":
     main({
         "everyone": everyone, "late": late, "full-disk": full_disk,
         "full-from-the-start": full_from_the_start, "no-room": no_room,
-        "other-worlds": other_worlds, "modes": modes, "silent-home": silent_home,
+        "other-worlds": other_worlds, "other-launcher": other_launcher, "modes": modes, "silent-home": silent_home,
         "late-home": late_home,
     })  # fmt: skip
