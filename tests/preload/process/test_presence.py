@@ -263,6 +263,7 @@ if __name__ == "__main__":
     main({
         "everyone": everyone, "late": late, "full-disk": full_disk,
         "full-from-the-start": full_from_the_start, "no-room": no_room,
-        "other-worlds": other_worlds, "other-launcher": other_launcher, "modes": modes, "silent-home": silent_home,
+        "other-worlds": other_worlds, "other-launcher": other_launcher,
+        "modes": modes, "silent-home": silent_home,
         "late-home": late_home,
     })  # fmt: skip
