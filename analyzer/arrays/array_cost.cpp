@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kArray = 1, kDimension = 0.25, kCyclic = 0.25;
 constexpr double kCutRound = 0.3, kCutRun = 1.5;  // the last round ends early, by one run alone
-constexpr std::uint64_t kSmallRun = 64, kLeastElement = 4;  // bytes
+constexpr std::uint64_t kSmallRun = 64, kLeastElement = 4;  // bytes; others are multiples of it
 constexpr double kAbsent = 0.1, kOutOfOrder = 0.15;         // not all of the file's ranks
 constexpr double kOneLength = 0.1, kMostLengths = 0.9;
 // A last block that no division leaves: shorter and of the file's last rank, or any.
@@ -102,7 +102,7 @@ double cost_of_rounds(const IndexSets& sets) {
   if (with_most == sets.size()) return 0;
   if (with_most > 1 || most % k == 0) return kCutRound;
   // A run of its own, or a library's own piece? These are seldom small and made of elements.
-  return k <= kSmallRun && std::gcd(k, most) >= kLeastElement ? kCutRound : kCutRun;
+  return k <= kSmallRun && std::gcd(k, most) % kLeastElement == 0 ? kCutRound : kCutRun;
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace iotune::analyzer {
 struct FileArray;
 
 inline constexpr double kNoName = 1e9;
-// A part that nothing names, and each of its forms.
-inline constexpr double kIrregular = 3, kIrregularForm = 0.5;
+// A part that nothing names, each of its rows, and each of its loops, which may be an array itself.
+inline constexpr double kIrregular = 3, kIrregularRow = 0.5, kIrregularLoop = 1.5;
 inline constexpr double kRecords = 0.25;  // beside what one row costs
 
 // An array of any kind costs about 1; what programs seldom do costs more. `all`: of the file.

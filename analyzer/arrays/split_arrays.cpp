@@ -94,7 +94,7 @@ class Splitter {
           part.cost = one->cost;
           part.arrays.push_back(std::move(*one));
           take(j, std::move(part));
-        } else if (const double cost = cost_of_irregular(j - i);
+        } else if (const double cost = cost_of_irregular(items, i, j);
                    j >= i + kLeastIrregular && steps[i].cost + cost < steps[j].cost) {
           take(j, irregular(items, i, j));
         }
@@ -113,8 +113,13 @@ class Splitter {
     return all;
   }
 
-  static double cost_of_irregular(std::size_t forms) {
-    return kIrregular + kIrregularForm * static_cast<double>(forms);
+  double cost_of_irregular(const Items& items, std::size_t first, std::size_t end) const {
+    double cost = kIrregular;
+    for (std::size_t i = first; i < end; ++i) {
+      const RowForm& form = rows_.forms[items[i].form];
+      cost += form.count > 1 ? kIrregularLoop : kIrregularRow;
+    }
+    return cost;
   }
 
   bool j_apart(const Items& items, std::size_t j) const {
@@ -184,7 +189,7 @@ class Splitter {
 
   Solution irregular(const Items& items, std::size_t first, std::size_t end) {
     Solution part;
-    part.cost = cost_of_irregular(end - first);
+    part.cost = cost_of_irregular(items, first, end);
     FileArray& array = part.arrays.emplace_back().array;
     array.begin = items[first].start;
     for (std::size_t i = first; i < end; ++i) {
