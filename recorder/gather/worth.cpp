@@ -13,12 +13,18 @@ namespace {
 
 constinit bool g_given_up = false;
 
+// What looks into a file of a library (h5ls, ncdump -h) reads no more than its headers.
+constexpr std::uint64_t kOfALook = 1u << 20U;
+
 bool is_worth_a_trace() noexcept {
   // What was dropped is much.
   if (configuration().trace_path != nullptr || dropped_calls() > 0) return true;
   const IoTotals& moved = moved_by_stored_calls();
   if (moved.read_bytes + moved.written_bytes > configuration().keep_above_bytes) return true;
-  return moved_data() && (uses_mpi() || *hdf5_version() != '\0' || netcdf_is_loaded());
+  if (uses_mpi()) return moved_data();
+  if (*hdf5_version() == '\0' && !netcdf_is_loaded()) return false;
+  return moved.written_bytes > moved.stdout_bytes ||
+         moved.read_bytes + moved.inner_bytes >= kOfALook;
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ enum class Leaves : std::uint8_t {
 };
 
 // Once the calls are stored (end_buffer). Without MPI, HDF5 and netCDF many bytes have to be moved
-// (Configuration::keep_above_bytes); of others one byte of a file that is not stdout's.
+// (Configuration::keep_above_bytes); with MPI one byte of a file that is not stdout's; with HDF5 or
+// netCDF alone one that is written, or 1 MiB that is read.
 Leaves what_is_left() noexcept;
 
 // Whether this process moved a byte of such a file; all processes of an MPI run decide together.

@@ -44,6 +44,7 @@ _SPILL_SUFFIX = ".iospill"
 # An empty directory this young may belong to a process that is about to write into it.
 _YOUNG_SECONDS = 60.0
 # A spill file without a buffer for so long has lost it.
+_OF_A_LOOK_BYTES = 1 << 20  # as recorder/gather/worth.cpp has it
 _ORPHAN_SECONDS = 86400.0
 
 
@@ -266,8 +267,8 @@ def _is_worth_a_trace(buffers: list[Buffer]) -> bool:
 
     A process that was asked for a trace, by IOTUNE_TRACE or `iotune run`, says no least.
     """
-    moved = data = 0
-    of_library = False
+    moved = data = written = 0
+    of_mpi = of_library = False
     for one in buffers:
         words = _words_of(one)
         if "keep_above" not in words:
@@ -278,10 +279,12 @@ def _is_worth_a_trace(buffers: list[Buffer]) -> bool:
             return True  # to be reported by the code that reads the trace
         moved += sum(file.bytes for file in summary.files)
         data += sum(file.bytes for file in summary.data_files)
-        of_library = of_library or bool(summary.mpi or summary.hdf5)
+        written += sum(file.bytes_written for file in summary.data_files)
+        of_mpi = of_mpi or bool(summary.mpi)
+        of_library = of_library or bool(summary.hdf5)
         if summary.dropped or moved > int(str(words["keep_above"])):
             return True
-    return of_library and data > 0
+    return (of_mpi and data > 0) or (of_library and (written > 0 or data >= _OF_A_LOOK_BYTES))
 
 
 def _remove_spill(link: Path) -> None:

@@ -200,6 +200,23 @@ def everyday_names(place: Place) -> None:
         assert len(place.traces()) == left, (name, source)
 
 
+def looks(place: Place) -> None:
+    """Who writes a file by HDF5, or reads much of one, leaves a trace; who looks into one, none."""
+    if shutil.which("h5import") is None:
+        not_verified("looks into a file of HDF5: there is no h5import (package hdf5-tools)")
+        return
+    (place.scratch / "in.txt").write_text(" ".join(map(str, range(300_000))))
+    made = ["h5import", "in.txt", "-d", "300000", "-t", "TEXTIN", "-s", "32", "-o", "out.h5"]
+    for words, left in (
+        (made, 1), (["h5ls", "out.h5"], 0), (["h5dump", "-H", "out.h5"], 0),
+        (["h5dump", "-d", "/dataset0", "-o", "out.txt", "out.h5"], 1),
+    ):  # fmt: skip
+        place.clear()
+        done = place.run(*words, **BARE)
+        assert done.status == 0, (words, done)
+        assert (len(place.traces()), place.leftovers()) == (left, []), (words, place.ours())
+
+
 def own_command(place: Place) -> None:
     """No command of iotune's own is ever watched, even where a trace is asked for."""
     if not IOTUNE.exists():
@@ -227,4 +244,4 @@ def own_command(place: Place) -> None:
 if __name__ == "__main__":
     main({"shell-line": shell_line, "amount": amount, "killed": killed, "workers": workers,
           "stdout": stdout, "named": named, "folder": folder, "everyday-names": everyday_names,
-          "own-command": own_command})  # fmt: skip
+          "looks": looks, "own-command": own_command})  # fmt: skip
