@@ -15,7 +15,7 @@ constexpr std::uint64_t kSmallRun = 64, kLeastElement = 4;  // bytes; others are
 constexpr double kAbsent = 0.1, kOutOfOrder = 0.15;         // not all of the file's ranks
 constexpr double kOneLength = 0.1, kMostLengths = 0.9;
 // A last block that no division leaves: shorter and of the file's last rank, or any.
-constexpr std::uint64_t kLeastUnit = 8;
+constexpr std::uint64_t kLeastUnit = 4;
 constexpr std::uint64_t kMostOfLongest = 2;
 constexpr double kShortOfLast = 0.6, kForeign = 1.2;
 
@@ -55,10 +55,28 @@ bool is_remainder(const std::vector<Block>& blocks) {
 bool is_first_foreign(const std::vector<Block>& blocks) {
   const std::uint64_t usual = blocks[1].bytes, first = blocks[0].bytes;
   if (first == usual || blocks[1].start < blocks[0].start + first) return false;
-  const bool equal = std::all_of(blocks.begin() + 1, blocks.end() - 1,
-                                 [&](const Block& block) { return block.bytes == usual; });
+  std::uint64_t longest = 0;
+  bool equal = true;
+  for (std::size_t i = 1; i + 1 < blocks.size(); ++i) {
+    longest = std::max(longest, blocks[i].bytes);
+    equal = equal && blocks[i].bytes == usual;
+  }
+  if (first > kMostOfLongest * longest) return true;
   return equal && is_left(blocks.back().bytes, usual, blocks.size()) &&
          (first < usual || !is_left(first, usual, blocks.size()));
+}
+
+// A share of all ranks has equal blocks, and right before or behind them is a piece of another
+// rank, or on both sides: how many.
+int pieces_at_ends(const std::vector<Block>& blocks, std::size_t ranks) {
+  const std::size_t some = blocks.size();
+  if (some < 3 || some >= ranks || ranks % some == 0) return 0;
+  const std::uint64_t usual = blocks[1].bytes;
+  const int before = blocks.front().bytes != usual ? 1 : 0;
+  const int behind = blocks.back().bytes != usual ? 1 : 0;
+  const auto left = [&](int pieces) { return some - static_cast<std::size_t>(pieces); };
+  if (before + behind == 2 && left(2) > 1 && ranks % left(2) == 0) return 2;
+  return before + behind > 0 && ranks % left(1) == 0 ? 1 : 0;
 }
 
 // One run a rank: how far their lengths are from those of a division.
@@ -73,6 +91,7 @@ double cost_of_blocks(const IndexSets& sets, const IndexSets& all) {
   std::sort(blocks.begin(), blocks.end(),
             [](const Block& a, const Block& b) { return a.start < b.start; });
   const Block& last = blocks.back();
+  if (const int pieces = pieces_at_ends(blocks, all.size()); pieces > 0) return kForeign * pieces;
   if (blocks.size() > 2 && !is_remainder(blocks)) {
     const bool of_last = sets.size() == all.size() && last.rank + 1 == sets.size();
     return of_last && last.bytes < blocks.front().bytes ? kShortOfLast : kForeign;

@@ -89,6 +89,11 @@ TEST(SeveralArrays, NoWrongNameAgain) {
            Drawn{104, 4, "a first block that is a rank's own piece"},
            Drawn{108, 34, "the same, before a last block that is shorter"},
            Drawn{105, 23, "a row behind a round that ends early"},
+           Drawn{601, 65, "a last block that is of no whole elements"},
+           Drawn{604, 20, "a first block that is longer than the others by far"},
+           Drawn{504, 157, "a piece of the next rank right behind what half of the ranks have"},
+           Drawn{606, 155, "the same, with one before it, too"},
+           Drawn{502, 3, "a last run of a round that is of no whole elements"},
        }) {
     std::mt19937_64 random(one.seed * 1000003 + one.file);
     const testing::Judgement found = testing::judge(testing::drawn_file(random));
