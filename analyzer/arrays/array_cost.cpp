@@ -15,7 +15,6 @@ constexpr std::uint64_t kSmallRun = 64, kLeastElement = 4;  // bytes; others are
 constexpr double kAbsent = 0.1, kOutOfOrder = 0.15;         // not all of the file's ranks
 constexpr double kOneLength = 0.1, kMostLengths = 0.9;
 // A last block that no division leaves: shorter and of the file's last rank, or any.
-constexpr std::uint64_t kLeastUnit = 4;
 constexpr std::uint64_t kMostOfLongest = 2;
 constexpr double kShortOfLast = 0.6, kForeign = 1.2;
 
@@ -47,7 +46,7 @@ bool is_remainder(const std::vector<Block>& blocks) {
   }
   const std::uint64_t last = blocks.back().bytes;
   if (equal) return is_left(last, blocks[0].bytes, blocks.size());
-  return last <= kMostOfLongest * longest && (unit < kLeastUnit || last % unit == 0);
+  return last <= kMostOfLongest * longest && (unit < kLeastElement || last % unit == 0);
 }
 
 // All blocks but the first are a division, and no division makes such a first one: it is a rank's
@@ -71,6 +70,7 @@ bool is_first_foreign(const std::vector<Block>& blocks) {
 int pieces_at_ends(const std::vector<Block>& blocks, std::size_t ranks) {
   const std::size_t some = blocks.size();
   if (some < 3 || some >= ranks || ranks % some == 0) return 0;
+  if (blocks[1].start < blocks[0].start + blocks[0].bytes) return 0;  // halos: ends are shorter
   const std::uint64_t usual = blocks[1].bytes;
   const int before = blocks.front().bytes != usual ? 1 : 0;
   const int behind = blocks.back().bytes != usual ? 1 : 0;

@@ -2,16 +2,16 @@
 
 #include <time.h>
 
+#include <string_view>
+
 #include "core/link/real_function.h"
 #include "core/os/own_stack.h"
 #include "core/os/raw_syscall.h"
-#include "core/os/short_text.h"
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
 #include "core/process/thread_state.h"
 #include "core/run/run_identity.h"
 #include "recorder/gather/gather_trace.h"
-#include "recorder/gather/trace_file.h"
 #include "recorder/hooks/decisions.h"
 #include "recorder/hooks/service.h"
 #include "recorder/ring/process_buffer.h"
@@ -20,19 +20,10 @@
 namespace iotune::recorder {
 namespace {
 
-// For the process that joins the buffer: where the program's user wants the trace, and that the
-// buffer may be without a call.
+// For the process that joins the buffer: it may be without a call.
 void note_privilege_drop() noexcept {
-  static constinit ShortText<4096> path;
-  static constinit ShortText<8192> text;
-  text.clear();
-  text << "narrowed=yes\n";
-  if (configuration().trace_path != nullptr && trace_path(path)) {
-    text << "trace=";
-    text.add_escaped(path.c_str(), path.size());
-    text << '\n';
-  }
-  if (!text.cut()) add_process_text(text.c_str(), text.size());
+  constexpr std::string_view kNote = "narrowed=yes\n";
+  add_process_text(kNote.data(), kNote.size());
 }
 
 // All that needs system calls, files or memory is done now.

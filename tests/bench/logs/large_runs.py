@@ -44,11 +44,15 @@ def used(*words: object) -> tuple[float, float]:
 
 
 def add(
-    table: paired.Table, what: str, seconds: float, words: list[object], mib: float | None = None
+    table: paired.Table,
+    what: str,
+    seconds: float | None,
+    words: list[object],
+    mib: float | None = None,
 ) -> None:
     """Run the command and add its rows, with its goals."""
     took, memory = used(*words)
-    table.add(f"{what}, s CPU", took, paired.at_most(seconds, "s"))
+    table.add(f"{what}, s CPU", took, None if seconds is None else paired.at_most(seconds, "s"))
     table.add(
         f"{what}, MiB", memory, None if mib is None else paired.at_most(mib, "MiB")
     )  # fmt: skip
@@ -142,3 +146,4 @@ def measure(table: paired.Table, build: Path, out: Path, shrink: int) -> None:
         write_files(log, files)
         used("import", log, "-o", trace)
         add(table, f"show of {files:,} files", 3, ["show", trace], 300)
+        add(table, f"advise of {files:,} files", None, ["advise", trace])

@@ -273,6 +273,13 @@ os.spawnv(os.P_WAIT, "/bin/cp", ["cp", "first", "third"])
 """
 
 
+WRITES_AND_DIES = """
+import os
+f = open("out", "w"); f.write("x" * 9000); f.flush()
+os.kill(os.getpid(), 9)
+"""
+
+
 def test_children_that_end_by_exit_at_once_are_in_their_command_s_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,10 +309,9 @@ def test_a_run_is_joined_by_commands_of_its_own_state_folder_alone(
     started = os.environ | preloaded.variables(preload_path())
     started |= {"XDG_STATE_HOME": str(tmp_path / "a home"), "IOTUNE_DB": "none"}
     started["IOTUNE_KEEP_ABOVE_MIB"] = "0"
-    code = (
-        "import os; f = open('out', 'w'); f.write('x' * 9000); f.flush(); os.kill(os.getpid(), 9)"
+    subprocess.run(
+        [sys.executable, "-I", "-S", "-c", WRITES_AND_DIES], cwd=tmp_path, env=started, check=False
     )
-    subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=tmp_path, env=started, check=False)
     [left] = (tmp_path / "buffers").glob("*/*.iobuf")
     [process] = core.processes(left)
     assert process["state"] == str(tmp_path / "a home" / "iotune")
@@ -327,11 +333,8 @@ def test_what_a_killed_process_left_goes_where_its_user_wanted_it(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     trace = tmp_path / "wanted.iotrace"
     started = os.environ | preloaded.variables(preload_path()) | {"IOTUNE_TRACE": str(trace)}
-    code = (
-        "import os; f = open('out', 'w'); f.write('x' * 9000); f.flush(); os.kill(os.getpid(), 9)"
-    )
     for _ in range(2):
-        words = [sys.executable, "-I", "-S", "-c", code]
+        words = [sys.executable, "-I", "-S", "-c", WRITES_AND_DIES]
         subprocess.run(words, cwd=tmp_path, env=started, check=False)
     assert not trace.exists()
     # when somebody asks for it, and later looks for what else was left
